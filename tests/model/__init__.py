@@ -1,1 +1,1 @@
-"""A small deterministic model of the API server, on which thousands of schedules are tried."""
+"""A small deterministic model of the API server, for thousands of schedules."""

@@ -12,12 +12,12 @@ PROGRESS_INTERVAL = 500
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("--schedules", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0, help="the first one")
-    told = parser.parse_args()
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first schedule")
+    options = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    seeds = range(told.seed, told.seed + told.schedules)
+    seeds = range(options.seed, options.seed + options.schedules)
     for number, _ in enumerate(run_and_check_all(seeds), start=1):
-        if number % PROGRESS_INTERVAL == 0 or number == told.schedules:
+        if number % PROGRESS_INTERVAL == 0 or number == options.schedules:
             sys.stdout.write(f"{number} schedules, all invariants hold\n")
             sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Random scripts of calls, and what is told of their answers: the same on any right server."""
+"""Random scripts of calls, and their normalised results: equal on every correct server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SPEC = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, "gpuResource": "nvidia.co
 
 @dataclass(frozen=True)
 class CallStep:
-    """One call; `uid` and `version` tell which of those seen so far it is conditional on."""
+    """One call; its preconditions name the newest or oldest uid and version that were seen."""
 
     verb: str
     name: str
@@ -60,14 +60,14 @@ def empty_body(_: Random) -> dict[str, Any]:
 
 
 def random_new_body(randomness: Random) -> dict[str, Any]:
-    """Also with a status, which the server drops."""
+    """Draw the body of a create, with a status, which the server drops."""
     spec = {**SPEC, "specName": randomness.choice(("g1.1", "g1.2"))}
     labels = randomness.choice(({}, {"claimed": "true"}, {"claimed": "true", "pool": "x"}))
     return {"metadata": {"labels": labels}, "spec": spec, "status": {"phase": "Failed"}}
 
 
 def random_change(randomness: Random) -> dict[str, Any]:
-    """Often one that changes nothing, or takes away what is not there."""
+    """Draw a patch that often changes nothing, or removes what does not exist."""
     metadata: dict[str, Any] = {
         "labels": {randomness.choice(("claimed", "pool")): randomness.choice(("true", "x", None))},
         "annotations": {"note": randomness.choice(("1", "2", None))},
@@ -93,7 +93,7 @@ def random_change(randomness: Random) -> dict[str, Any]:
 
 
 class ScriptRunner:
-    """Plays a script; uids and versions are told as the how-manieth that were seen."""
+    """Runs a script; uids and versions are replaced by the order in which they were seen."""
 
     def __init__(self, gateway: ObjectClient, namespace: str) -> None:
         self._gateway = gateway
@@ -103,7 +103,7 @@ class ScriptRunner:
         self._seen_identities: dict[str, list[tuple[str, str]]] = {}
 
     async def run(self, steps: Sequence[CallStep]) -> list[Any]:
-        return [await self._run_step(each) for each in steps]
+        return [await self._run_step(step) for step in steps]
 
     async def _run_step(self, step: CallStep) -> Any:
         try:
@@ -112,27 +112,27 @@ class ScriptRunner:
             return type(error).__name__
 
     async def _call(self, step: CallStep) -> Any:
-        place = (GPU_UNITS, self._namespace, step.name)
+        path = (GPU_UNITS, self._namespace, step.name)
         uid, version = (
             self._seen_identity(step.name, step.uid_precondition, 0),
             self._seen_identity(step.name, step.version_precondition, 1),
         )
         match step.verb:
             case "get":
-                return self._normalised(await self._gateway.get(*place))
+                return self._normalised(await self._gateway.get(*path))
             case "list":
                 page = await self._gateway.list(GPU_UNITS, self._namespace, step.selection)
-                return [self._normalised(each) for each in page.items]
+                return [self._normalised(unit) for unit in page.items]
             case "create":
                 body = {**step.body, "metadata": {**step.body["metadata"], "name": step.name}}
-                made = await self._gateway.create(GPU_UNITS, self._namespace, body)
-                return self._normalised(made)
+                created = await self._gateway.create(GPU_UNITS, self._namespace, body)
+                return self._normalised(created)
             case "patch":
-                given = {"uid": uid, "resourceVersion": version}
-                condition = {name: value for name, value in given.items() if value}
-                body = {**step.body, "metadata": {**step.body.get("metadata", {}), **condition}}
-                return self._normalised(await self._gateway.patch(*place, body, step.subresource))
-        return await self._gateway.delete(*place, uid=uid, resource_version=version)
+                preconditions = {"uid": uid, "resourceVersion": version}
+                present = {name: value for name, value in preconditions.items() if value}
+                body = {**step.body, "metadata": {**step.body.get("metadata", {}), **present}}
+                return self._normalised(await self._gateway.patch(*path, body, step.subresource))
+        return await self._gateway.delete(*path, uid=uid, resource_version=version)
 
     def _seen_identity(self, name: str, which: str, index: int) -> str:
         seen = self._seen_identities.get(name)
@@ -141,17 +141,17 @@ class ScriptRunner:
         return seen[-1 if which == "newest" else 0][index]
 
     def _normalised(self, unit: GPUUnit) -> dict[str, Any]:
-        """All of the object, in numbers that do not depend on the server."""
+        """Return the whole object, with numbers in place of the server's identifiers."""
         meta = unit.metadata
         self._seen_identities.setdefault(meta.name, []).append((meta.uid, meta.resource_version))
-        told: dict[str, Any] = msgspec.to_builtins(unit)
-        told["metadata"] |= {
+        document: dict[str, Any] = msgspec.to_builtins(unit)
+        document["metadata"] |= {
             "uid": index_of(self._uids, meta.uid),
             "resourceVersion": index_of(self._versions, meta.resource_version),
             "namespace": "",
             "creationTimestamp": "",
         }
-        return told
+        return document
 
 
 def index_of(seen: list[str], value: str) -> int:

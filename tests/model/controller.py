@@ -1,4 +1,4 @@
-"""The controller's part of a hand-off on the model: the product's own decisions, call by call."""
+"""The controller's part of a hand-off on the model: the product's decisions, call by call."""
 
 from random import Random
 
@@ -20,7 +20,7 @@ ALL_OBJECTS = ListOptions()
 
 
 class ModelController:
-    """Looks at every unit again and again in any order, as level-triggered work does."""
+    """Reconciles every unit again and again, in random order."""
 
     def __init__(
         self, gateway: ObjectClient, scheduler: DeterministicScheduler, randomness: Random
@@ -31,28 +31,28 @@ class ModelController:
         self._storage_locks = ModelStorageLocks(gateway)
 
     async def run(self) -> None:
-        """For ever; whatever fails is looked at again."""
+        """Reconcile until cancelled; a failed unit is tried again in the next round."""
         while True:
             await self.reconcile_all()
             await self._scheduler.sleep(1.0)
 
     async def reconcile_all(self) -> None:
-        looks = [
+        rounds = [
             (INSTANCE_NAMESPACE, self._reconcile_active),
             (STOCK_NAMESPACE, self._reconcile_stock),
         ]
-        self._randomness.shuffle(looks)
-        for namespace, look in looks:
+        self._randomness.shuffle(rounds)
+        for namespace, reconcile in rounds:
             try:
                 page = await self._gateway.list(GPU_UNITS, namespace, ALL_OBJECTS)
             except kube_errors.KubeError:
                 continue
             for unit in page.items:
                 try:
-                    await look(unit)
+                    await reconcile(unit)
                 except kube_errors.KubeError:
                     continue
-        await self._storage_locks.release_void_locks()
+        await self._storage_locks.release_orphaned_locks()
 
     async def _reconcile_active(self, unit: GPUUnit) -> None:
         source = source_stock_of(unit)
@@ -61,14 +61,14 @@ class ModelController:
         if is_admitted(unit):
             await self._consume_stock(source)
             return await self._storage_locks.take_locks(unit)
-        record = await self._get_operation(source.operation_id)
+        operation = await self._get_operation(source.operation_id)
         stock = await self._get_stock(source.name)
-        admission = check_handoff(unit, source, record, stock)
-        if admission.decision is HandoffDecision.STRAY:
+        check = check_handoff(unit, source, operation, stock)
+        if check.decision is HandoffDecision.STRAY:
             await self._delete_unit(unit)
-        if admission.decision is HandoffDecision.ELIGIBLE and record is not None:
-            await self._close_operation(record, unit)
-        if admission.decision in (HandoffDecision.ELIGIBLE, HandoffDecision.ADMITTED):
+        if check.decision is HandoffDecision.ELIGIBLE and operation is not None:
+            await self._close_operation(operation, unit)
+        if check.decision in (HandoffDecision.ELIGIBLE, HandoffDecision.ADMITTED):
             await self._annotate(unit, {wellknown.ADMITTED_ANNOTATION: "node"})
         return None
 
@@ -89,21 +89,21 @@ class ModelController:
         if not stock.status.phase:
             await self._report_ready(stock)
         if claim_validity.is_claimed(stock):
-            await self._release_void_claim(stock)
+            await self._release_orphaned_claim(stock)
         return None
 
-    async def _release_void_claim(self, stock: GPUUnit) -> None:
-        record = await self._get_operation(claim_validity.claim_operation_id(stock))
+    async def _release_orphaned_claim(self, stock: GPUUnit) -> None:
+        operation = await self._get_operation(claim_validity.claim_operation_id(stock))
         uid = None
-        if record is not None and record.status.objects:
+        if operation is not None and operation.status.objects:
             try:
-                made = record.status.objects[0]
+                entry = operation.status.objects[0]
                 uid = (
-                    await self._gateway.get(GPU_UNITS, INSTANCE_NAMESPACE, made.name)
+                    await self._gateway.get(GPU_UNITS, INSTANCE_NAMESPACE, entry.name)
                 ).metadata.uid
             except kube_errors.NotFoundError:
                 uid = None
-        if claim_validity.orphaned_claim_reason(stock, record, uid) is not None:
+        if claim_validity.orphaned_claim_reason(stock, operation, uid) is not None:
             body = claim_validity.claim_release_patch(stock, None)
             await self._gateway.patch(GPU_UNITS, STOCK_NAMESPACE, stock.metadata.name, body)
 
@@ -123,7 +123,7 @@ class ModelController:
 
     async def _close_operation(self, operation: Operation, unit: GPUUnit) -> None:
         meta = unit.metadata
-        made = {
+        entry = {
             "kind": "GPUUnit",
             "namespace": INSTANCE_NAMESPACE,
             "name": meta.name,
@@ -131,7 +131,7 @@ class ModelController:
         }
         body = {
             "metadata": {"resourceVersion": operation.metadata.resource_version},
-            "status": {"phase": "Succeeded", "created": 1, "objects": [made]},
+            "status": {"phase": "Succeeded", "created": 1, "objects": [entry]},
         }
         await self._gateway.patch(
             OPERATIONS, SYSTEM_NAMESPACE, operation.metadata.name, body, "status"
@@ -144,8 +144,8 @@ class ModelController:
 
     async def _report_ready(self, unit: GPUUnit) -> None:
         meta = unit.metadata
-        seen = {"resourceVersion": meta.resource_version}
-        body = {"metadata": seen, "status": {"phase": "Ready"}}
+        precondition = {"resourceVersion": meta.resource_version}
+        body = {"metadata": precondition, "status": {"phase": "Ready"}}
         await self._gateway.patch(GPU_UNITS, meta.namespace, meta.name, body, "status")
 
     async def _delete_unit(self, unit: GPUUnit) -> None:

@@ -1,4 +1,4 @@
-"""The model as a place where schedules run."""
+"""A schedule environment on the model."""
 
 from contextlib import suppress
 from random import Random
@@ -16,11 +16,11 @@ from tests.model.server import ModelServer
 from tests.support.faults.faulty_gateway import ProcessKilled
 
 NO_TIME_LIMIT_SECONDS: Final = 1e6
-MAX_LAG_WRITES: Final = 6  # writes by which a list that may be old is so
+MAX_LAG_WRITES: Final = 6  # the lag of lists from a cache, in writes
 
 
 class ModelEnvironment:
-    """A server, and a clock that runs when nobody has anything else to do."""
+    """A model server, and a clock that runs when all tasks sleep."""
 
     def __init__(self, randomness: Random) -> None:
         self._randomness = randomness
@@ -42,24 +42,24 @@ class ModelEnvironment:
         return ModelGateway(self._server, self.clock)
 
     async def run_controller(self, client: KubeClient) -> None:
-        """Until the process dies."""
+        """Run the controller until it crashes."""
         with suppress(ProcessKilled):
             await ModelController(client, self.clock, self._randomness).run()
 
     async def create_ready_stock(self, name: str, spec: str) -> str:
-        """Ready stock; its uid."""
+        """Create a ready stock unit, and return its uid."""
         body = {"metadata": {"name": name}, "spec": {"specName": spec, "gpu": 1}}
-        made = self._server.create(GPU_UNITS, STOCK_NAMESPACE, body)
+        created = self._server.create(GPU_UNITS, STOCK_NAMESPACE, body)
         ready = {"status": {"phase": "Ready"}}
         self._server.patch(GPU_UNITS, STOCK_NAMESPACE, name, ready, "status")
-        return str(made["metadata"]["uid"])
+        return str(created["metadata"]["uid"])
 
     def recorded_ready_uids(self) -> frozenset[str]:
-        """On the model nothing stops being ready before it is deleted."""
-        everything = (*self._server.objects.values(), *self._server.deleted)
+        """Return the uids of all stock that was ever ready: on the model it stays ready."""
+        documents = (*self._server.objects.values(), *self._server.deleted)
         return frozenset(
-            each["metadata"]["uid"]
-            for each in everything
-            if each["metadata"]["namespace"] == STOCK_NAMESPACE
-            and each.get("status", {}).get("phase") == "Ready"
+            document["metadata"]["uid"]
+            for document in documents
+            if document["metadata"]["namespace"] == STOCK_NAMESPACE
+            and document.get("status", {}).get("phase") == "Ready"
         )

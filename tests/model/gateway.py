@@ -1,4 +1,4 @@
-"""One process's view of the model: every call takes its turn."""
+"""A client of the model, whose calls the scheduler orders."""
 
 from collections.abc import AsyncGenerator, Callable
 from typing import TypeVar
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class ModelGateway:
-    """Implements the port `Cluster`; others get their turn before a call and before its answer."""
+    """A KubeClient of the model; other tasks may run before a call and before its response."""
 
     def __init__(self, server: ModelServer, scheduler: DeterministicScheduler) -> None:
         self._server = server
@@ -30,7 +30,7 @@ class ModelGateway:
         return "the model"
 
     async def server_version(self, *, timeout_seconds: float = 5.0) -> ServerVersion:
-        """Nobody asks the model what it is."""
+        """Raise NotImplementedError: no test reads the version of the model."""
         raise NotImplementedError
 
     async def list_nodes(self, *, timeout_seconds: float = 5.0) -> tuple[Node, ...]:
@@ -45,10 +45,10 @@ class ModelGateway:
         )
 
     async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
-        found = await self._call(lambda: self._server.list(resource, namespace, options))
-        shown = found[: options.limit] if options.limit else found
+        matching = await self._call(lambda: self._server.list(resource, namespace, options))
+        shown = matching[: options.limit] if options.limit else matching
         return Page(
-            tuple(decode_object(resource, each) for each in shown),
+            tuple(decode_object(resource, document) for document in shown),
             resource_version=self._server.version,
         )
 
@@ -90,7 +90,7 @@ class ModelGateway:
     async def watch(
         self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
-        """Every call is one moment here, so a watch only tells what is there now."""
+        """Yield the object as it is now: every call of the model is one moment."""
         yield await self.get(resource, namespace, name)
 
     async def _call(self, operation: Callable[[], R]) -> R:

@@ -1,4 +1,4 @@
-"""Replicas of the API on one model, whose calls take turns in an order that a seed decides."""
+"""API replicas on one model, whose calls a seed orders."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ NO_TIME_LIMIT_SECONDS = 1e6
 
 
 async def resolve(coroutine: Coroutine[Any, Any, T], future: "asyncio.Future[T]") -> None:
-    """Keep what came of `work`, a failure too."""
+    """Store the result of a coroutine in a future, also a failure."""
     try:
         future.set_result(await coroutine)
     except (ServiceError, kube_errors.KubeError) as error:
@@ -34,7 +34,7 @@ async def resolve(coroutine: Coroutine[Any, Any, T], future: "asyncio.Future[T]"
 
 
 class ModelApi:
-    """The use cases of so many replicas; `server` is what they share."""
+    """The services of some replicas; `server` is the model that they share."""
 
     def __init__(
         self, *, seed: int = 0, replicas: int = 1, create_seconds: float = NO_TIME_LIMIT_SECONDS
@@ -48,56 +48,58 @@ class ModelApi:
         self.restart(Catalogue())
 
     def restart(self, catalogue: Catalogue) -> None:
-        """New processes, with this catalogue."""
-        self.replicas = [self._use_cases(client, catalogue) for client in self._clients]
+        """Start new processes with this catalogue."""
+        self.replicas = [self._new_services(client, catalogue) for client in self._clients]
 
     def set_storage_classes(self, *storage_classes: StorageClass) -> None:
-        """Let the cluster have these classes."""
+        """Set the storage classes of the cluster."""
         for client in self._clients:
             client.known_storage_classes = storage_classes
 
     def add_object(self, resource: Resource[Any], namespace: str, document: Document) -> None:
-        """An object as it is found, with its status."""
+        """Create an object with its status."""
         self.server.create(resource, namespace, document)
         name, status = document["metadata"]["name"], {"status": document.get("status", {})}
         self.server.patch(resource, namespace, name, status, "status")
 
     def add_stock(self, name: str) -> None:
-        """A stock unit that can be claimed."""
+        """Create a stock unit that can be claimed."""
         spec = {"specName": "g1.1", "gpu": 1}
         ready = {"metadata": {"name": name}, "spec": spec, "status": {"phase": "Ready"}}
         self.add_object(GPU_UNITS, STOCK_NAMESPACE, ready)
 
     def add_storage(self, name: str, status: Document | None = None, **spec: Any) -> None:
-        """A storage of 1Gi."""
+        """Create a storage of 1Gi."""
         body = {"metadata": {"name": name}, "spec": {"size": "1Gi", **spec}, "status": status or {}}
         self.add_object(GPU_STORAGES, INSTANCE_NAMESPACE, body)
 
     def patch_storage_metadata(self, name: str, **metadata: Any) -> None:
-        """Change the metadata of a storage, as somebody else does."""
+        """Change the metadata of a storage, as another client does."""
         self.server.patch(GPU_STORAGES, INSTANCE_NAMESPACE, name, {"metadata": metadata}, "")
 
     def get_storage(self, name: str) -> GPUStorage:
-        """A storage as it is now."""
+        """Return a storage as it is now."""
         return decode_object(GPU_STORAGES, self.server.get(GPU_STORAGES, INSTANCE_NAMESPACE, name))
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The outcome of `work`, for which everybody takes turns."""
+        """Run a coroutine while the scheduler orders all calls; its result."""
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         async with asyncio.TaskGroup() as group:
-            shops = [group.create_task(each.operation_tasks.run()) for each in self.replicas]
+            background = [
+                group.create_task(replica.operation_tasks.run()) for replica in self.replicas
+            ]
             await self._scheduler.run_until(group.create_task(resolve(coroutine, outcome)))
-            for shop in shops:
-                shop.cancel()
+            for task in background:
+                task.cancel()
         return outcome.result()
 
-    def _use_cases(self, client: ModelGateway, catalogue: Catalogue) -> KubeServices:
-        where = ServiceSettings(
+    def _new_services(self, client: ModelGateway, catalogue: Catalogue) -> KubeServices:
+        settings = ServiceSettings(
             STOCK_NAMESPACE, INSTANCE_NAMESPACE, SYSTEM_NAMESPACE, catalogue, self._create_seconds
         )
         return KubeServices(
             client,
-            where,
+            settings,
             CollectorRegistry(),
             self._scheduler,
             self._randomness,

@@ -1,4 +1,4 @@
-"""Where things are on the model."""
+"""The namespaces of the model."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Plans, carried out on the model and checked."""
+"""Runs plans on the model, and checks the invariants."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -19,29 +19,29 @@ from tests.support.faults.schedule_plan import SchedulePlan, has_stock_for_all, 
 
 
 def run_and_check_all(seeds: Iterable[int]) -> Iterator[FinalState]:
-    """Run the plan of each seed, one after the other."""
+    """Run and check the plan of each seed, one after the other."""
     with asyncio.Runner(loop_factory=new_model_loop) as runner:
         for seed in seeds:
             yield runner.run(run_and_check(seed))
 
 
 async def run_and_check(seed: int) -> FinalState:
-    """Run the plan of a seed; AssertionError names the seed and what did not hold."""
+    """Run and check the plan of a seed; AssertionError names the seed and what did not hold."""
     plan = model_plan(seed)
     try:
-        rest = await run_plan(plan)
-        check_invariants(rest)
+        final = await run_plan(plan)
+        check_invariants(final)
         if plan.callers_each == 1:
-            check_refused_have_nothing(rest)
+            check_refused_have_nothing(final)
         if has_stock_for_all(plan) and CallFault.QUOTA_EXCEEDED not in plan.faults:
-            check_all_served(rest)
+            check_all_served(final)
     except* AssertionError as errors:
         raise AssertionError(f"seed {seed}, {plan}: {errors.exceptions}") from errors
-    return rest
+    return final
 
 
 def model_plan(seed: int) -> SchedulePlan:
-    """Also with quotas that are full from time to time."""
+    """Return the plan of a seed, in some cases with a quota that is full at times."""
     plan = random_plan(seed)
     is_narrow = bool(plan.faults) and Random(seed).choice([False, False, True])
     full = {CallFault.QUOTA_EXCEEDED: 5} if is_narrow else {}
@@ -49,10 +49,10 @@ def model_plan(seed: int) -> SchedulePlan:
 
 
 async def run_plan(plan: SchedulePlan) -> FinalState:
-    """What is left of a run; calls pass one by one, in an order that the seed decides."""
+    """Run a plan to its final state; the seed decides the order of the calls."""
     randomness = Random(plan.seed)
-    world = ModelEnvironment(randomness)
+    environment = ModelEnvironment(randomness)
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(Schedule(plan, world, randomness).run())
-        await world.clock.run_until(running)
+        running = group.create_task(Schedule(plan, environment, randomness).run())
+        await environment.clock.run_until(running)
     return running.result()

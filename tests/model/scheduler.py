@@ -1,4 +1,4 @@
-"""Lets one waiting caller pass at a time, in an order that a seed decides."""
+"""Lets one waiting task continue at a time, in an order that a seed decides."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class DeterministicScheduler:
-    """Also the clock: time passes only when everybody sleeps."""
+    """The order of calls, and a clock on which time passes only when all tasks sleep."""
 
     def __init__(self, randomness: Random) -> None:
         self._randomness = randomness
@@ -22,42 +22,42 @@ class DeterministicScheduler:
         return self._seconds
 
     async def sleep(self, seconds: float) -> None:
-        gate = asyncio.get_running_loop().create_future()
-        self._sleeping.append((self._seconds + seconds, gate))
-        await gate
+        wakeup = asyncio.get_running_loop().create_future()
+        self._sleeping.append((self._seconds + seconds, wakeup))
+        await wakeup
 
     async def wait_turn(self) -> None:
-        """Wait for one's turn."""
-        gate = asyncio.get_running_loop().create_future()
-        self._waiting.append(gate)
-        await gate
+        """Wait until the scheduler lets this task continue."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
 
     async def run_until(self, future: "asyncio.Future[Any]", *, max_steps: int = 20_000) -> None:
-        """Let callers pass until the future is done."""
+        """Let tasks continue one by one until the future is done."""
         for _ in range(max_steps):
             await run_ready_tasks()
             if future.done():
                 return
             self._release_one()
-        raise AssertionError(f"nothing ended within {max_steps} steps")
+        raise AssertionError(f"not done within {max_steps} steps")
 
     def _release_one(self) -> None:
-        self._waiting = [gate for gate in self._waiting if not gate.done()]
+        self._waiting = [turn for turn in self._waiting if not turn.done()]
         if self._waiting:
             chosen = self._waiting.pop(self._randomness.randrange(len(self._waiting)))
             chosen.set_result(None)
             return
-        self._sleeping = [each for each in self._sleeping if not each[1].done()]
+        self._sleeping = [sleeper for sleeper in self._sleeping if not sleeper[1].done()]
         if not self._sleeping:
-            raise AssertionError("everybody waits for something that will not come")
-        when, gate = min(self._sleeping, key=lambda each: each[0])
-        self._sleeping.remove((when, gate))
+            raise AssertionError("all tasks wait for an event that cannot happen")
+        when, wakeup = min(self._sleeping, key=lambda sleeper: sleeper[0])
+        self._sleeping.remove((when, wakeup))
         self._seconds = max(self._seconds, when)
-        gate.set_result(None)
+        wakeup.set_result(None)
 
 
 async def run_ready_tasks() -> None:
-    """Until nobody can run but ourselves, which only the loop itself knows."""
+    """Run until no other task is ready, which only the loop itself knows."""
     ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
     await asyncio.sleep(0)
     while ready:  # noqa: ASYNC110 - there is no event for it

@@ -1,4 +1,4 @@
-"""Label and field selectors, as far as our operations use them."""
+"""Label and field selectors, as far as the product uses them."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from apiserver.kube.port import ListOptions
 def matches(document: dict[str, Any], selection: ListOptions) -> bool:
     labels = document["metadata"].get("labels", {})
     return all(
-        has_label(labels, each) for each in split_selector(selection.label_selector)
-    ) and all(has_field(document, each) for each in split_selector(selection.field_selector))
+        has_label(labels, term) for term in split_selector(selection.label_selector)
+    ) and all(has_field(document, term) for term in split_selector(selection.field_selector))
 
 
 def split_selector(selector: str) -> list[str]:
-    return [each for each in selector.split(",") if each]
+    return [term for term in selector.split(",") if term]
 
 
 def has_label(labels: dict[str, str], term: str) -> bool:
@@ -24,10 +24,10 @@ def has_label(labels: dict[str, str], term: str) -> bool:
 
 
 def has_field(document: dict[str, Any], term: str) -> bool:
-    """A field that is absent equals the empty text."""
+    """Return whether a field has a value; a missing field equals the empty text."""
     is_negated = "!=" in term
     path, _, value = term.partition("!=" if is_negated else "=")
-    found: Any = document
+    field: Any = document
     for part in path.split("."):
-        found = found.get(part, "") if isinstance(found, dict) else ""
-    return bool(found == value) != is_negated
+        field = field.get(part, "") if isinstance(field, dict) else ""
+    return bool(field == value) != is_negated

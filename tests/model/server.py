@@ -1,6 +1,6 @@
-"""The rules of the API server that our operations stand on, without a network.
+"""The rules of the API server that operations depend on, without a network.
 
-Names are unique, uids are never used again, every write makes a new version, preconditions hold.
+Names are unique, uids are never reused, every write makes a new version, preconditions hold.
 `tests/kube/api/test_model.py` runs the same calls against a real server.
 """
 
@@ -16,7 +16,7 @@ from tests.model.selectors import matches
 Document = dict[str, Any]
 ObjectPath = tuple[str, str, str]
 
-# What a write of an object cannot change.
+# The metadata that a write cannot change.
 IMMUTABLE_METADATA = (
     "name",
     "namespace",
@@ -28,9 +28,9 @@ IMMUTABLE_METADATA = (
 
 
 class ModelServer:
-    """All objects as documents; each call is one moment.
+    """All objects as documents; each call is atomic.
 
-    `lag` says by how many writes what the server has at hand is old.
+    `lag` returns by how many writes the server's cache lags.
     """
 
     def __init__(self, lag: Callable[[], int] = lambda: 0) -> None:
@@ -43,51 +43,51 @@ class ModelServer:
 
     @property
     def version(self) -> str:
-        """That of the latest write."""
+        """Return the version of the latest write."""
         return str(self._version)
 
     def get(self, resource: Resource[Any], namespace: str, name: str) -> Document:
-        found = self.objects.get((resource.plural, namespace, name))
-        if found is None:
+        document = self.objects.get((resource.plural, namespace, name))
+        if document is None:
             raise kube_errors.NotFoundError(f"{resource.plural} {name} not found")
-        return found
+        return document
 
     def list(
         self, resource: Resource[Any], namespace: str, selection: ListOptions
     ) -> list[Document]:
-        seen = self._cached_objects() if selection.from_cache else self.objects
-        places = sorted(place for place in seen if place[:2] == (resource.plural, namespace))
-        return [seen[each] for each in places if matches(seen[each], selection)]
+        objects = self._cached_objects() if selection.from_cache else self.objects
+        paths = sorted(path for path in objects if path[:2] == (resource.plural, namespace))
+        return [objects[path] for path in paths if matches(objects[path], selection)]
 
     def create(self, resource: Resource[Any], namespace: str, body: JsonObject) -> Document:
-        """Status is dropped, as the server does for resources with a status subresource."""
-        made = copy.deepcopy({name: part for name, part in body.items() if name != "status"})
-        name = made["metadata"]["name"]
+        """Create an object without its status, as the server does where status is a subresource."""
+        document = copy.deepcopy({name: part for name, part in body.items() if name != "status"})
+        name = document["metadata"]["name"]
         if (resource.plural, namespace, name) in self.objects:
             raise kube_errors.AlreadyExistsError(f"{resource.plural} {name} already exists")
         self._uids += 1
-        made["metadata"] = without_empty_fields(made["metadata"]) | {
+        document["metadata"] = without_empty_fields(document["metadata"]) | {
             "namespace": namespace,
             "uid": f"uid-{self._uids}",
             "generation": 1,
             "creationTimestamp": "2026-01-01T00:00:00Z",
         }
-        return self._store(resource, made)
+        return self._store(resource, document)
 
     def patch(
         self, resource: Resource[Any], namespace: str, name: str, body: JsonObject, subresource: str
     ) -> Document:
-        """A merge patch of the object without its status, or of its status alone."""
+        """Apply a merge patch to an object without its status, or to its status alone."""
         old = self.get(resource, namespace, name)
-        condition = dict(body.get("metadata", {}))
+        preconditions = dict(body.get("metadata", {}))
         if subresource:
-            condition.pop("uid", None)  # a write of a status takes its metadata from the old object
-        require_preconditions(old, condition)
-        part = ("status",) if subresource else ("metadata", "spec")
+            preconditions.pop("uid", None)  # a status patch takes its metadata from the old object
+        require_preconditions(old, preconditions)
+        sections = ("status",) if subresource else ("metadata", "spec")
         new = copy.deepcopy(old)
-        for each in part:
-            if each in body:
-                new[each] = apply_merge_patch(new.get(each, {}), body[each])
+        for section in sections:
+            if section in body:
+                new[section] = apply_merge_patch(new.get(section, {}), body[section])
         new["metadata"] |= {name: old["metadata"][name] for name in IMMUTABLE_METADATA}
         new["metadata"] = without_empty_fields(new["metadata"])
         if new == old:
@@ -99,8 +99,8 @@ class ModelServer:
     def delete(
         self, resource: Resource[Any], namespace: str, name: str, uid: str, version: str
     ) -> None:
-        found = self.get(resource, namespace, name)
-        require_preconditions(found, {"uid": uid, "resourceVersion": version})
+        document = self.get(resource, namespace, name)
+        require_preconditions(document, {"uid": uid, "resourceVersion": version})
         self._version += 1
         self.deleted.append(self.objects.pop((resource.plural, namespace, name)))
         self._history.append(dict(self.objects))
@@ -118,7 +118,7 @@ class ModelServer:
 
 
 def require_preconditions(document: Document, preconditions: Mapping[str, Any]) -> None:
-    """Refuse a write that was meant for another object, or for another version of it."""
+    """Raise ConflictError if the write is meant for another object or another version."""
     for name in ("uid", "resourceVersion"):
         if preconditions.get(name) and preconditions[name] != document["metadata"][name]:
             raise kube_errors.ConflictError(
@@ -127,12 +127,12 @@ def require_preconditions(document: Document, preconditions: Mapping[str, Any]) 
 
 
 def without_empty_fields(metadata: Document) -> Document:
-    """Metadata as the server keeps it: no labels are the same as an empty map of them."""
+    """Return metadata as the server stores it: without empty maps and lists."""
     return {name: value for name, value in metadata.items() if value not in ({}, [])}
 
 
 def apply_merge_patch(old: Any, patch: Any) -> Any:
-    """RFC 7386."""
+    """Apply a JSON merge patch (RFC 7386)."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
     result = dict(old) if isinstance(old, Mapping) else {}

@@ -1,4 +1,4 @@
-"""The controller's part of the locks of storages, on the model: the product's own decisions."""
+"""The controller's part of storage locks on the model: the product's decisions."""
 
 import msgspec
 
@@ -24,53 +24,53 @@ from tests.model.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 
 
 class ModelStorageLocks:
-    """Names the units that hold locks, and frees what no operation and no unit needs."""
+    """Confirms the locks of units, and releases orphaned ones."""
 
     def __init__(self, gateway: ObjectClient) -> None:
         self._gateway = gateway
         self._mounted: set[tuple[str, str]] = set()
 
     async def take_locks(self, unit: GPUUnit) -> None:
-        """Make the locks of an admitted unit its own, in the order of their names; for good."""
+        """Confirm the locks of an admitted unit in name order; a confirmed lock must stay."""
         for name in sorted(mount.name for mount in unit.spec.storage_mounts):
             storage = await self._gateway.get(GPU_STORAGES, INSTANCE_NAMESPACE, name)
             lock, pair = parse_storage_lock(storage.metadata.annotations), (unit.metadata.uid, name)
             is_mounted = pair in self._mounted
-            is_ours = lock is not None and is_lock_held_by(unit, lock)
-            assert is_ours or not is_mounted, f"{name} was taken from {unit.metadata.name}: {lock}"
-            if lock is not None and not is_ours:
+            is_own = lock is not None and is_lock_held_by(unit, lock)
+            assert is_own or not is_mounted, f"{name} was taken from {unit.metadata.name}: {lock}"
+            if lock is not None and not is_own:
                 return
             if not is_lock_confirmed(unit, lock, is_mounted=is_mounted):
                 body = lock_patch(storage.metadata, desired_lock(unit))
                 await self._gateway.patch(GPU_STORAGES, INSTANCE_NAMESPACE, name, body)
             self._mounted.add(pair)
 
-    async def release_void_locks(self) -> None:
-        """Once; whatever fails is looked at again."""
+    async def release_orphaned_locks(self) -> None:
+        """Release all orphaned locks once; a failed storage is tried again in the next round."""
         try:
             page = await self._gateway.list(GPU_STORAGES, INSTANCE_NAMESPACE, ListOptions())
         except kube_errors.KubeError:
             return
         for storage in page.items:
             try:
-                await self._release_if_void(storage)
+                await self._release_if_orphaned(storage)
             except kube_errors.KubeError:
                 continue
 
-    async def _release_if_void(self, storage: GPUStorage) -> None:
+    async def _release_if_orphaned(self, storage: GPUStorage) -> None:
         meta, lock = storage.metadata, parse_storage_lock(storage.metadata.annotations)
-        if lock is not None and await self._is_void(meta.name, lock):
+        if lock is not None and await self._is_orphaned(meta.name, lock):
             await self._gateway.patch(
                 GPU_STORAGES, INSTANCE_NAMESPACE, meta.name, unlock_patch(meta)
             )
 
-    async def _is_void(self, storage_name: str, lock: StorageLock) -> bool:
-        """Its record is absent or failed, or the unit that it has made is gone."""
+    async def _is_orphaned(self, storage_name: str, lock: StorageLock) -> bool:
+        """Return whether the operation is absent or failed, or the unit that it created is gone."""
         if not lock.uid:
-            record = await self._get_operation(lock.operation)
-            lock = msgspec.structs.replace(lock, uid=created_unit_uid(record))
+            operation = await self._get_operation(lock.operation)
+            lock = msgspec.structs.replace(lock, uid=created_unit_uid(operation))
             if not lock.uid:
-                return is_operation_lock_orphaned(record)
+                return is_operation_lock_orphaned(operation)
         return is_unit_lock_orphaned(lock, storage_name, await self._get_unit(lock.unit))
 
     async def _get_operation(self, operation_id: str) -> Operation | None:

@@ -1,1 +1,1 @@
-"""How a test run is carried out: its folder, ports, seed, workers, output and failures' logs."""
+"""The test run: its folder, ports, seed, worker processes, output and the logs of failures."""

@@ -8,8 +8,8 @@ import pytest
 
 from tests.runner.progress import test_file
 
-# Each tier is spread over this share of the order, so that there is always a file that does not
-# wait. Tiers with long files end early: a long file at the end keeps all but one process idle.
+# Each tier is spread over this share of the order, so that there is always a file that mostly
+# computes. Tiers with long files end early: a long file at the end leaves processes idle.
 TIER_SHARES: Final = {"e2e": 0.5, "faults": 0.7, "kube": 0.8, "unit": 1.0}
 # Files with a time limit of their own need most CPU. Several at once take much longer than one
 # after the other.
@@ -28,7 +28,7 @@ def sort_by_start(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for name, share in TIER_SHARES.items():
         placed += spread_files([file for file in others if tier_name(file) == name], share)
     placed += [(1.0, file) for file in others if tier_name(file) not in TIER_SHARES]
-    placed.sort(key=lambda each: each[0])
+    placed.sort(key=lambda item: item[0])
     return [item for _, file in placed for item in file]
 
 

@@ -1,4 +1,4 @@
-"""The pytest plugin of a run: one in the process that a person started, one where tests run.
+"""The pytest plugin of a run: a part in the process that a person started, and one in each worker.
 
 Without workers both are in the same process.
 """
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    given: dict[str, Any] | None = getattr(config, "workerinput", None)
-    if given is None:
+    worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker_input is None:
         if config.option.keep and config.option.numprocesses:
             raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
         seed = choose_seed()
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
             return
         name = "main"
     else:
-        logs, name = Path(given[LOG_DIR_OPTION]), given["workerid"]
+        logs, name = Path(worker_input[LOG_DIR_OPTION]), worker_input["workerid"]
     folder, ports = start_worker(name)
     config.stash[WORKER_DIR] = folder
     config.pluginmanager.register(WorkerPlugin(config, folder, ports, logs))
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class RunPlugin:
-    """Shows the progress, and ends what is left of the run."""
+    """Shows the progress, and ends all processes of the run."""
 
     def __init__(self, config: pytest.Config, run: RunDirectory, logs: Path, seed: str) -> None:
         self._plugins = config.pluginmanager
@@ -107,7 +107,7 @@ class RunPlugin:
     def pytest_report_teststatus(
         self, report: pytest.CollectReport | pytest.TestReport
     ) -> tuple[str, str, str] | None:
-        """Count a test and print nothing: its file has a line, and a failure has one of its own."""
+        """Count a test and print nothing: its file has a line, and a failure has its own."""
         if not self._is_brief or hasattr(report, "wasxfail"):
             return None
         if report.failed:
@@ -126,8 +126,8 @@ class RunPlugin:
 
     @property
     def _terminal(self) -> pytest.TerminalReporter:
-        found: pytest.TerminalReporter = self._plugins.getplugin("terminalreporter")
-        return found
+        reporter: pytest.TerminalReporter = self._plugins.getplugin("terminalreporter")
+        return reporter
 
     def _print(self, line: str, **markup: bool) -> None:
         if self._is_brief:
@@ -135,7 +135,7 @@ class RunPlugin:
             self._terminal.flush()
 
     def pytest_keyboard_interrupt(self) -> None:
-        """End workers and servers at once: nothing reads what they would still do."""
+        """End workers and servers at once: their results are no longer read."""
         end_processes(self._run.path)
 
     def pytest_sessionstart(self) -> None:
@@ -148,7 +148,7 @@ class RunPlugin:
 
 
 class WorkerPlugin:
-    """Saves the logs of failed tests, and keeps their cluster for a look where that is asked."""
+    """Saves the logs of failed tests, and with --keep waits at a failure with the cluster alive."""
 
     def __init__(self, config: pytest.Config, folder: Path, ports: PortBlock, logs: Path) -> None:
         self._config = config
@@ -156,10 +156,10 @@ class WorkerPlugin:
         self._ports = ports
         self._logs = LogRecorder((folder, Path(config.option.basetemp)), logs)
         sys.addaudithook(require_run_mark)
-        gc.disable()  # until all tests are collected: there is next to no garbage before
+        gc.disable()  # until all tests are collected: until then there is almost no garbage
 
     def pytest_collection_finish(self) -> None:
-        """Leave the collected tests, which stay until the end, to no garbage collection."""
+        """Exempt the collected tests from garbage collection: they stay until the end."""
         tune_gc()
 
     @pytest.hookimpl(tryfirst=True)
@@ -184,16 +184,16 @@ class WorkerPlugin:
 
 
 def raise_interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End as after Ctrl-C."""
+    """End the run as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
 def wait_for_enter(config: pytest.Config, folder: Path) -> None:
-    """Say where the cluster is, and wait for Enter; without a terminal, for Ctrl-C."""
+    """Print where the cluster is, and wait for Enter; without a terminal, for Ctrl-C."""
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.suspend_global_capture(in_=True)
     sys.stderr.write(
-        f"\nkept for a look: {folder}\n"
+        f"\nkept: {folder}\n"
         f"  export KUBECONFIG={folder / 'cluster' / 'kubeconfigs' / 'admin'}\n"
         "Enter ends it.\n"
     )

@@ -1,7 +1,7 @@
-"""Ports for the servers of tests: no other test process of this machine takes the same ones.
+"""Ports for servers of tests, which no other test process of this machine takes.
 
-Each test process has a block of ports for as long as it listens on the first one of the block.
-The blocks lie between the ports that `make up` takes and those of outgoing connections.
+A test process has a block of ports for as long as it listens on the first port of the block. The
+blocks are between the ports of `make up` and those of outgoing connections.
 """
 
 import fcntl
@@ -20,18 +20,18 @@ BLOCK_STARTS: Final = range(12000, 32000, BLOCK_SIZE)
 
 @dataclass(frozen=True)
 class PortBlock:
-    """The ports from `first` on, taken until this process ends or closes it."""
+    """The ports from `first` on, reserved until this process ends or closes the block."""
 
     first: int
     guard: socket.socket
 
     def close(self) -> None:
-        """Leave the block to others."""
+        """Release the block."""
         self.guard.close()
 
 
 def take_block() -> PortBlock:
-    """Take a block that no other process has; raises OSError when all are taken."""
+    """Reserve a block that no other process has; raises OSError when all are taken."""
     for first in BLOCK_STARTS:
         guard = socket.socket()
         try:
@@ -46,18 +46,18 @@ def take_block() -> PortBlock:
 
 
 def start_counter(file: Path, ports: range) -> None:
-    """Let this process and its children take `ports` in turn."""
+    """Let this process and its children take ports from `ports` in turn."""
     write_counter(file, ports, 0)
     os.environ[PORT_COUNTER_VARIABLE] = str(file)
 
 
 def new_port() -> int:
-    """A free port; the same one comes again only after all others."""
+    """Return a free port; it comes again only after all others of the block."""
     return new_ports(1)[0]
 
 
 def new_ports(count: int) -> range:
-    """Free ports that follow each other."""
+    """Return `count` consecutive free ports."""
     file = Path(os.environ[PORT_COUNTER_VARIABLE])
     with file.with_suffix(".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -69,12 +69,12 @@ def new_ports(count: int) -> range:
 
 
 def next_free_ports(ports: range, offset: int, count: int) -> range:
-    """The first `count` free ports in a row from `offset` on, or else from the beginning."""
+    """Return the next `count` consecutive free ports from `offset` on, or from the start."""
     starts = range(len(ports) - count + 1)
     for start in (*starts[offset:], *starts[:offset]):
-        found = ports[start : start + count]
-        if all(map(is_port_free, found)):
-            return found
+        candidates = ports[start : start + count]
+        if all(map(is_port_free, candidates)):
+            return candidates
     raise OSError(f"no {count} free ports between {ports[0]} and {ports[-1]}")
 
 

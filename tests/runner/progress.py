@@ -1,4 +1,4 @@
-"""What a person sees of a run: a line for each file that is done, and failures at once."""
+"""The output of a run: a line for each finished file, and failures at once."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ OUTCOMES = ("failed", "error", "passed", "skipped")
 
 @dataclass
 class FileProgress:
-    """What became of the tests of one file so far."""
+    """The results of the tests of one file so far."""
 
     tests: int = 0
     done: int = 0
@@ -20,7 +20,7 @@ class FileProgress:
 
 
 class Progress:
-    """Counts the tests of each file; a file is done with its last test."""
+    """Counts the tests of each file, which is finished with its last test."""
 
     def __init__(self) -> None:
         self._files: defaultdict[str, FileProgress] = defaultdict(FileProgress)
@@ -28,35 +28,35 @@ class Progress:
         self._done = 0
 
     def expect_tests(self, nodeids: Iterable[str]) -> None:
-        """These tests will run."""
+        """Count the tests that will run."""
         for nodeid in nodeids:
             self._files[test_file(nodeid)].tests += 1
             self._total += 1
 
     def record_report(self, report: pytest.TestReport) -> None:
-        """A step of a test is over."""
-        found = self._files[test_file(report.nodeid)]
-        found.seconds += report.duration
+        """Count the result of a test's setup, call or teardown."""
+        file = self._files[test_file(report.nodeid)]
+        file.seconds += report.duration
         if report.failed:
-            found.outcomes["error" if report.when != "call" else "failed"] += 1
+            file.outcomes["error" if report.when != "call" else "failed"] += 1
         elif report.skipped or report.when == "call":
-            found.outcomes[report.outcome] += 1
+            file.outcomes[report.outcome] += 1
 
     def finish_test(self, nodeid: str) -> str | None:
-        """A test is over: the line of its file if it was the last one there, otherwise None."""
-        found = self._files[test_file(nodeid)]
-        found.done += 1
+        """Count a finished test; returns the line of its file if it was the last, else None."""
+        file = self._files[test_file(nodeid)]
+        file.done += 1
         self._done += 1
-        return self.file_line(test_file(nodeid)) if found.done == found.tests else None
+        return self.file_line(test_file(nodeid)) if file.done == file.tests else None
 
-    def file_line(self, file: str) -> str:
-        """What became of a file."""
-        found = self._files[file]
+    def file_line(self, path: str) -> str:
+        """Return the results of a file as a line."""
+        file = self._files[path]
         share = 100 * self._done // max(self._total, 1)
         counts = ", ".join(
-            f"{found.outcomes[each]} {each}" for each in OUTCOMES if found.outcomes[each]
+            f"{file.outcomes[outcome]} {outcome}" for outcome in OUTCOMES if file.outcomes[outcome]
         )
-        return f"[{share:3d}%] {file}  {counts}  {found.seconds:.1f} s"
+        return f"[{share:3d}%] {path}  {counts}  {file.seconds:.1f} s"
 
 
 def test_file(nodeid: str) -> str:

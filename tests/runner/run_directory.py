@@ -1,8 +1,8 @@
-"""The folder of one test run: what its tests start lives there, and ends with it.
+"""The folder of one test run, which holds everything that its tests start, and ends with it.
 
-A run locks its folder for as long as it lives. So the next run of the same checkout can tell which
-folders belong to dead runs, and end what is left of those. Processes are found by a mark in their
-environment, which their children inherit.
+A run holds a lock on its folder. So the next run of the same checkout finds the folders of dead
+runs, and ends the processes that those left. Processes are found by a mark in their environment,
+which children inherit.
 """
 
 import fcntl
@@ -26,18 +26,18 @@ KILL_SECONDS: Final = 5.0
 
 
 class UnmarkedProcessError(Exception):
-    """A test wanted to start a process without the mark of its run."""
+    """A test tried to start a process without the mark of its run."""
 
 
 class RunDirectory:
-    """The folder of a run that goes on, held by a lock."""
+    """The locked folder of a run in progress."""
 
     def __init__(self, path: Path, lock: TextIO) -> None:
         self.path = path
         self._lock = lock
 
     def close(self) -> list[str]:
-        """End every process of the run and remove its files; what had to be ended."""
+        """End every process of the run and remove its files; returns the ended processes."""
         ended = end_processes(self.path)
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
@@ -47,7 +47,7 @@ class RunDirectory:
 def new_run_directory(checkout: Path) -> RunDirectory:
     """Make the folder of a new run, after removing what dead runs of the same checkout left."""
     runs = runs_directory(checkout)
-    # Servers of tests run as other users too, and pass through here.
+    # Some servers of tests run as other users, which need access.
     runs.mkdir(mode=0o711, exist_ok=True)
     with hold_lock(runs / LOCK_FILE, fcntl.LOCK_EX):
         remove_dead_runs(runs)
@@ -59,13 +59,13 @@ def new_run_directory(checkout: Path) -> RunDirectory:
 
 
 def runs_directory(checkout: Path) -> Path:
-    """Where the runs of a checkout are; the name is short because paths of sockets have to be."""
+    """Return the folder of a checkout's runs; its name is short because socket paths must be."""
     owner = hashlib.sha256(f"{os.getuid()} {checkout}".encode()).hexdigest()[:8]
     return Path(tempfile.gettempdir()) / f"gpu-tests-{owner}"
 
 
 def remove_dead_runs(runs: Path) -> None:
-    """End what runs left behind that were killed; needs the lock of `runs`."""
+    """End the processes of runs that were killed; the caller holds the lock of `runs`."""
     for path in filter(Path.is_dir, runs.iterdir()):
         with suppress(BlockingIOError), hold_lock(path / LOCK_FILE, fcntl.LOCK_EX | fcntl.LOCK_NB):
             end_processes(path)
@@ -74,51 +74,54 @@ def remove_dead_runs(runs: Path) -> None:
 
 @contextmanager
 def hold_lock(path: Path, operation: int) -> Iterator[None]:
-    """Hold the lock for the length of the block; raises BlockingIOError where `how` says so."""
+    """Hold a file lock for the length of the block.
+
+    Raises BlockingIOError when it is held and `operation` has LOCK_NB.
+    """
     with path.open("a") as lock:
         fcntl.flock(lock, operation)
         yield
 
 
 def end_processes(run: Path) -> list[str]:
-    """Kill the processes of a run, and what they start meanwhile; their names.
+    """Kill the processes of a run, and those that they start meanwhile; returns their names.
 
-    None of them needs a clean end: their files go as well.
+    None of them needs a clean end: their files are removed as well.
     """
     ended: list[str] = []
     for _ in range(MAX_KILL_ROUNDS):
-        doomed = run_processes(run)
-        if not doomed:
+        running = run_processes(run)
+        if not running:
             break
-        for each in doomed:
+        for process in running:
             with suppress(psutil.NoSuchProcess):
-                ended.append(f"{each.name()} ({each.pid})")
-                each.kill()
-        psutil.wait_procs(doomed, timeout=KILL_SECONDS)
+                ended.append(f"{process.name()} ({process.pid})")
+                process.kill()
+        psutil.wait_procs(running, timeout=KILL_SECONDS)
     return ended
 
 
 def run_processes(run: Path) -> list[psutil.Process]:
-    """Every live process that a test of the run started, directly or not, but not this one."""
-    others = (each for each in psutil.process_iter() if each.pid != os.getpid())
-    return [each for each in others if belongs_to(each, run)]
+    """Return every live process that a test of the run started, directly or not."""
+    others = (process for process in psutil.process_iter() if process.pid != os.getpid())
+    return [process for process in others if belongs_to(process, run)]
 
 
 def with_run_mark(environment: Mapping[str, str]) -> dict[str, str]:
-    """Add the mark of this run to an environment that is not inherited as a whole."""
+    """Add the mark of this run to an environment that is not inherited."""
     return {**environment, RUN_VARIABLE: os.environ[RUN_VARIABLE]}
 
 
 def require_run_mark(event: str, arguments: tuple[Any, ...]) -> None:
-    """Refuse to start a process that a run which is killed would leave behind; an audit hook."""
+    """Refuse to start a process that could outlive a killed run; an audit hook."""
     if event == "subprocess.Popen" and not has_run_mark(arguments[3]):
         raise UnmarkedProcessError(
-            f"{arguments[1]} would not be found after the run: give it marked(environment)"
+            f"{arguments[1]} would not be found after the run: start it with with_run_mark(...)"
         )
 
 
 def has_run_mark(environment: Mapping[str, str] | None) -> bool:
-    """Tell whether a process with this environment, or with all of ours, belongs to the run."""
+    """Return whether a process with this environment belongs to the run; None inherits ours."""
     return environment is None or RUN_VARIABLE in environment or STATE_DIR_VARIABLE in environment
 
 

@@ -1,4 +1,4 @@
-"""The environment that a run gives to everything it starts: its mark, temporary files and ports."""
+"""The environment of everything that a run starts: its mark, temporary files and ports."""
 
 import os
 import sys
@@ -14,13 +14,13 @@ from hack.cluster import ports as local_ports
 from tests.runner.ports import BLOCK_SIZE, PortBlock, start_counter, take_block
 from tests.runner.run_directory import RUN_VARIABLE, RunDirectory, new_run_directory
 
-# The upper part of a block is for those that take ports by chance, such as runners of pods.
+# The upper part of a block is for programs that choose ports themselves, such as the pod runner.
 RANDOM_PORT_COUNT: Final = 400
 WORKER_DIR: Final = pytest.StashKey[Path]()
 
 
 def start_run(checkout: Path) -> RunDirectory:
-    """Make the folder of a run, and have all processes started from now on belong to it."""
+    """Make the folder of a run, and mark all processes started from now on."""
     folder = new_run_directory(checkout)
     temporary = folder.path / "tmp"
     temporary.mkdir(mode=0o711)
@@ -41,29 +41,29 @@ def tune_go_programs() -> None:
 
 
 def schedule_as_batch() -> None:
-    """Have the kernel run this process, and all that it starts, as batch work.
+    """Let the kernel run this process, and all that it starts, as batch work.
 
-    A process that gets an answer then does not interrupt the one that sent it. A run has half as
-    many context switches, and needs about 8 % less CPU. Does nothing on other systems than Linux.
+    A process that gets a message then does not interrupt the sender. A run has half as many context
+    switches, and needs about 8 % less CPU. Does nothing on other systems than Linux.
     """
     if sys.platform == "linux":
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def start_worker(name: str) -> tuple[Path, PortBlock]:
-    """Make the folder of one process that runs tests, and take a block of ports for it."""
+    """Make the folder of a process that runs tests, and reserve a block of ports for it."""
     folder = Path(os.environ[RUN_VARIABLE]) / name
     folder.mkdir(mode=0o711)
     block = take_block()
-    by_chance = range(block.first + BLOCK_SIZE - RANDOM_PORT_COUNT, block.first + BLOCK_SIZE)
-    start_counter(folder / "ports", range(block.first + 1, by_chance[0]))
-    os.environ[local_ports.PORT_RANGE_VARIABLE] = f"{by_chance[0]}-{by_chance[-1]}"
+    random_ports = range(block.first + BLOCK_SIZE - RANDOM_PORT_COUNT, block.first + BLOCK_SIZE)
+    start_counter(folder / "ports", range(block.first + 1, random_ports[0]))
+    os.environ[local_ports.PORT_RANGE_VARIABLE] = f"{random_ports[0]}-{random_ports[-1]}"
     return folder, block
 
 
 @contextmanager
 def single_process_run(checkout: Path) -> Iterator[Path]:
-    """A run in this process alone, for the length of the block; its folder."""
+    """Run in this process alone, for the length of the block; the folder of its worker."""
     run = start_run(checkout)
     try:
         folder, block = start_worker("alone")

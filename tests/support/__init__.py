@@ -1,1 +1,1 @@
-"""What tests stand on: a real control plane, our processes on it, faults, and waiting."""
+"""What tests are built on: clusters, builders of objects, faults, clocks, clients, and waiting."""

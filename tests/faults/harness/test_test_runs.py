@@ -188,7 +188,7 @@ async def test_a_process_that_would_not_be_found_after_the_run_is_not_started(
         code, output = await result_of(process)
     assert code == 1, output
     assert "UnmarkedProcessError" in output
-    assert "give it marked(environment)" in output
+    assert "start it with with_run_mark(...)" in output
 
 
 async def test_a_failure_with_keep_waits_for_enter(checkout: Checkout) -> None:

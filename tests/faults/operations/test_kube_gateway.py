@@ -41,7 +41,7 @@ async def guarded(
     installation: IsolatedInstallation, proxy: TCPProxy, clock: VirtualClock
 ) -> AsyncIterator[RestKubeClient]:
     breaker = CircuitBreaker(clock)
-    async with open_gateway(installation.api_kubeconfig, proxy=proxy, breaker=breaker) as made:
+    async with open_gateway(installation.api_kubeconfig, port=proxy.port, breaker=breaker) as made:
         yield made
 
 

@@ -26,7 +26,7 @@ from tests.support.wait.first_of import wait_for_first
 
 INVOCATION: Final = Puller._process
 PATIENT: Final = 60.0
-ATTEMPTS: Final = {"it answers": 1, "it is tried again": 2}
+ATTEMPTS: Final = {"succeeds": 1, "is retried": 2}
 
 
 class SingleInvocation:

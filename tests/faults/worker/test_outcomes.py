@@ -75,7 +75,7 @@ async def test_a_misbehaving_framework_fails_its_own_invocations_only(
     for number, manner in enumerate(
         ("garbage", "half", "silent", "bad chunks", "odd headers", "huge")
     ):
-        await harness.submit(f"{number}", attributes={"rude": manner}, max_attempts=2)
+        await harness.submit(f"{number}", attributes={"response": manner}, max_attempts=2)
     async with (
         serve_misbehaving_framework() as socket,
         run_worker(nats_server.admin_url, harness.function_name, socket),

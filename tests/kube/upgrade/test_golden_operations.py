@@ -23,7 +23,7 @@ from apiserver.wiring import KubeServices
 from controller.runtime.subset import contains_desired
 from shared.v1alpha1.phases import OperationPhase
 from shared.v1alpha1.wellknown import ADMITTED_ANNOTATION, OPERATION_ID_ANNOTATION
-from tests.support.cluster.golden_installation import GoldenSite
+from tests.support.cluster.golden_installation import GoldenInstallation
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import MAX_WATCH_GAP_SECONDS, IsolatedInstallation
 from tests.support.cluster.kube_gateway import open_gateway
@@ -134,7 +134,7 @@ async def test_a_record_is_resumed_and_makes_everything_once(
     installation: IsolatedInstallation, name: str, count: int
 ) -> None:
     case = REQUESTS[name]
-    await GoldenSite(installation).leave(case, count)
+    await GoldenInstallation(installation).write_before_crash(case, count)
     async with a_replica(installation) as replica:
         known = await replica.resumer.resume_unfinished(set())
         await replica.resumer.resume_unfinished(known)
@@ -152,7 +152,7 @@ async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
     installation: IsolatedInstallation, tmp_path: Path
 ) -> None:
     for name in TOGETHER:
-        await GoldenSite(installation).leave(REQUESTS[name], 1)
+        await GoldenInstallation(installation).write_before_crash(REQUESTS[name], 1)
     async with run_api(installation, tmp_path, specs=CONFIGURATION["specs"]) as api:
         caller = ApiClient(api.url)
         for name in TOGETHER:
@@ -160,7 +160,7 @@ async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
             known = listed(await finished(installation, case))
             path, body = (
                 case.given["request"].partition(" ")[2],
-                GoldenSite(installation).here(case.given["body"]),
+                GoldenInstallation(installation).localized(case.given["body"]),
             )
 
             again = await caller.post(path, body)
@@ -177,7 +177,7 @@ async def test_a_resumed_unit_takes_the_place_of_its_stock(
     installation: IsolatedInstallation,
 ) -> None:
     case = REQUESTS["unit, only what is required"]
-    await GoldenSite(installation).leave(case, 2)
+    await GoldenInstallation(installation).write_before_crash(case, 2)
     async with a_replica(installation) as replica:
         known = await replica.resumer.resume_unfinished(set())
         await replica.resumer.resume_unfinished(known)

@@ -1,4 +1,4 @@
-"""The runtime API's part of a hand-off, played by hand: records, claims and units."""
+"""The API's steps of a hand-off, one by one: operation, stock claim and unit."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ CLAIM_TIME = "2026-01-01T00:00:00Z"
 
 @dataclass(frozen=True)
 class CreateUnitSteps:
-    """One user's wish for a unit, made from one stock unit."""
+    """The create of one unit from one stock unit."""
 
     unit_name: str
     operation_id: str
@@ -37,11 +37,11 @@ def new_create(unit_name: str, stock: dict[str, Any]) -> CreateUnitSteps:
 
 
 async def new_create_with_stock(installation: IsolatedInstallation) -> CreateUnitSteps:
-    """One ready stock unit, and somebody who wants it."""
-    made = await installation.create(
+    """Create one ready stock unit, and return the create of a unit from it."""
+    created = await installation.create(
         "gpuunits", unit_manifest("stock-0"), namespace=installation.namespaces.stock
     )
-    name = made["metadata"]["name"]
+    name = created["metadata"]["name"]
     stock = await installation.wait_unit_reason(
         name, "StockReady", namespace=installation.namespaces.stock
     )
@@ -51,7 +51,7 @@ async def new_create_with_stock(installation: IsolatedInstallation) -> CreateUni
 async def create_operation(
     installation: IsolatedInstallation, create: CreateUnitSteps, **spec: Any
 ) -> dict[str, Any]:
-    """The durable record, with the stock named in it."""
+    """Create the Operation, with the stock named in it."""
     body = {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Operation",
@@ -65,16 +65,16 @@ async def create_operation(
             **spec,
         },
     }
-    made: dict[str, Any] = await installation.create(
+    operation: dict[str, Any] = await installation.create(
         "operations", body, namespace=installation.namespaces.system
     )
-    return made
+    return operation
 
 
 async def write_operation_status(
     installation: IsolatedInstallation, create: CreateUnitSteps, status: dict[str, Any]
 ) -> None:
-    """Write the status of the record."""
+    """Write the status of the Operation."""
     path = installation.path(
         "operations", create.operation_name, namespace=installation.namespaces.system
     )
@@ -82,7 +82,7 @@ async def write_operation_status(
 
 
 async def claim_stock(installation: IsolatedInstallation, create: CreateUnitSteps) -> None:
-    """Mark the stock in one write, which also takes it from its pool."""
+    """Claim the stock unit in one write, which also removes its pool as owner."""
     metadata = {
         "labels": {wellknown.CLAIMED_LABEL: "true"},
         "annotations": {
@@ -97,7 +97,7 @@ async def claim_stock(installation: IsolatedInstallation, create: CreateUnitStep
 
 
 def unit_from_stock_manifest(create: CreateUnitSteps, **spec: Any) -> dict[str, Any]:
-    """The user's unit, with where it came from in its annotations."""
+    """Return the manifest of the unit, with its operation and stock in the annotations."""
     body = unit_manifest(create.unit_name, **{"image": "example/image:1", **spec})
     body["metadata"]["annotations"] = {
         wellknown.OPERATION_ID_ANNOTATION: create.operation_id,
@@ -110,31 +110,31 @@ def unit_from_stock_manifest(create: CreateUnitSteps, **spec: Any) -> dict[str, 
 async def create_unit(
     installation: IsolatedInstallation, create: CreateUnitSteps, **spec: Any
 ) -> dict[str, Any]:
-    """All steps of the API but the last, which the controller does as well: closing the record."""
+    """Do all steps of the API except closing the Operation, which the controller does as well."""
     await create_operation(installation, create)
     await claim_stock(installation, create)
-    made: dict[str, Any] = await installation.create(
+    unit: dict[str, Any] = await installation.create(
         "gpuunits", unit_from_stock_manifest(create, **spec)
     )
-    return made
+    return unit
 
 
 async def wait_operation_sweep(installation: IsolatedInstallation, create: CreateUnitSteps) -> None:
-    """Wait until a record that nobody needs, and that is younger than the order's, is swept."""
-    needless = replace(create, operation_id=secrets.token_hex(4))
-    await create_operation(installation, needless)
-    await write_operation_status(installation, needless, {"phase": "Failed"})
+    """Wait until a younger Operation that no unit needs is deleted."""
+    unneeded = replace(create, operation_id=secrets.token_hex(4))
+    await create_operation(installation, unneeded)
+    await write_operation_status(installation, unneeded, {"phase": "Failed"})
     await installation.wait_gone(
-        "operations", needless.operation_name, namespace=installation.namespaces.system
+        "operations", unneeded.operation_name, namespace=installation.namespaces.system
     )
 
 
 async def get_operation(
     installation: IsolatedInstallation, create: CreateUnitSteps
 ) -> dict[str, Any]:
-    """The record as it is now."""
+    """Return the Operation as it is now."""
     path = installation.path(
         "operations", create.operation_name, namespace=installation.namespaces.system
     )
-    found: dict[str, Any] = await installation.admin.get(path)
-    return found
+    operation: dict[str, Any] = await installation.admin.get(path)
+    return operation

@@ -1,4 +1,4 @@
-"""The controller library on a real server: a client, an informer, a kind to play with."""
+"""The controller library on a real server: a client, an informer, and a kind that always exists."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -19,7 +19,7 @@ from controller.runtime.clock import SystemClock
 
 
 class ConfigMap(msgspec.Struct, frozen=True, kw_only=True):
-    """A built-in kind with nothing but data: every server has it at once."""
+    """A built-in kind with data only; every server serves it from the start."""
 
     metadata: ObjectMeta
     data: dict[str, str] = {}
@@ -29,19 +29,19 @@ CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap", ConfigMap)
 
 
 def connect_client(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
-    """A client with the access of `kubeconfig`, for the length of a block."""
+    """Open a client with the access of `kubeconfig`, for the length of the block."""
     return open_client(str(kubeconfig), "library-tests", CollectorRegistry(), SystemClock())
 
 
 def new_informer(client: Client, namespace: str, **scope: Any) -> Informer[ConfigMap]:
-    """An informer of the config maps of one namespace."""
+    """Make an informer of the config maps of one namespace."""
     return Informer(
         client,
         WatchScope(CONFIG_MAPS, namespace, **scope),
         InformerMetrics(CollectorRegistry()),
         SystemClock(),
         Random(7),
-        {"team": lambda found: [found.metadata.labels.get("team", "")]},
+        {"team": lambda config_map: [config_map.metadata.labels.get("team", "")]},
     )
 
 

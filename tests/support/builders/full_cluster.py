@@ -1,4 +1,4 @@
-"""A cluster in which every GPU is taken, and others wait in line for one."""
+"""A cluster whose GPUs are all taken, while other pods wait for one."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ WAITING_PODS = 6
 async def fill_cluster(
     installation: IsolatedInstallation, units: list[dict[str, Any]], *, namespace: str = ""
 ) -> list[dict[str, Any]]:
-    """Take every GPU with `units`, then let strangers and late stock queue up; the ready units."""
+    """Take every GPU with `units`, then queue other pods and stock; returns the ready units."""
     await eventually(lambda: has_no_gpu_pods(installation.admin), timeout_seconds=120)
     await asyncio.gather(
-        *(installation.create("gpuunits", each, namespace=namespace) for each in units)
+        *(installation.create("gpuunits", unit, namespace=namespace) for unit in units)
     )
     ready = await eventually(
         lambda: ready_units(installation, namespace),
-        lambda found: len(found) == TOTAL_GPUS,
+        lambda listed: len(listed) == TOTAL_GPUS,
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
     for number in range(WAITING_PODS):
@@ -44,12 +44,12 @@ async def fill_cluster(
 
 
 def stock_unit_manifests(labels: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """One for each GPU."""
+    """Return the manifest of a stock unit for each GPU."""
     return [with_labels(unit_manifest(f"stock-{number}"), labels) for number in range(TOTAL_GPUS)]
 
 
 def user_unit_manifests(labels: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """One for each GPU."""
+    """Return the manifest of a user's unit for each GPU."""
     return [
         with_labels(unit_manifest(f"u{number}", image="a:1"), labels)
         for number in range(TOTAL_GPUS)
@@ -72,7 +72,7 @@ def nodes_of(units: list[dict[str, Any]]) -> dict[str, str]:
 
 
 async def nominations(installation: IsolatedInstallation) -> dict[str, str]:
-    """The nodes on which places are kept, by unit."""
+    """Return the nominated nodes of pods, by unit."""
     pods = await installation.list("pods", labelSelector="runtime.lokiwager.io/unit")
     return {
         pod["metadata"]["labels"]["runtime.lokiwager.io/unit"]: pod["status"]["nominatedNodeName"]
@@ -82,12 +82,15 @@ async def nominations(installation: IsolatedInstallation) -> dict[str, str]:
 
 
 async def count_unschedulable_pods(installation: IsolatedInstallation) -> int:
-    """How many pods the scheduler has looked at and found no node for."""
+    """Return how many pods the scheduler has found no node for."""
     pods = await installation.list("pods") + await installation.list(
         "pods", namespace=installation.namespaces.stock
     )
     return sum(
-        any(found.get("reason") == "Unschedulable" for found in pod["status"].get("conditions", ()))
+        any(
+            condition.get("reason") == "Unschedulable"
+            for condition in pod["status"].get("conditions", ())
+        )
         for pod in pods
     )
 
@@ -98,7 +101,7 @@ async def has_no_gpu_pods(admin: AdminClient) -> bool:
 
 
 async def scheduled_waiting_pods(installation: IsolatedInstallation) -> list[str]:
-    """Strangers and late stock that got a GPU all the same."""
+    """Return the names of waiting pods that got a GPU."""
     pods = await installation.list("pods") + await installation.list(
         "pods", namespace=installation.namespaces.stock
     )
@@ -107,11 +110,11 @@ async def scheduled_waiting_pods(installation: IsolatedInstallation) -> list[str
 
 
 async def evictions(installation: IsolatedInstallation) -> list[dict[str, Any]]:
-    found = []
+    evicted = []
     for namespace in installation.namespaces.units:
         events = await installation.list("events", namespace=namespace)
-        found += [event for event in events if event["reason"] in ("Preempted", "Evicted")]
-    return found
+        evicted += [event for event in events if event["reason"] in ("Preempted", "Evicted")]
+    return evicted
 
 
 async def assert_no_eviction(installation: IsolatedInstallation) -> None:

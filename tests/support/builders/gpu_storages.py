@@ -1,4 +1,4 @@
-"""Storages as people write them, on a site, and what becomes of them."""
+"""Storages as users write them, and what an installation does with them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ PREPARE_FROM_IMAGE = {"fromImage": "example/fill:1", "command": ["fill"]}
 def storage_manifest(
     name: str, *, labels: Mapping[str, str] | None = None, **spec: Any
 ) -> dict[str, Any]:
-    """A storage of 1Gi; `labels` reach the pods that are made for it."""
+    """Return the manifest of a storage of 1Gi; its pods get `labels`."""
     return {
         "apiVersion": PRODUCT_API_PATH.removeprefix("/apis/"),
         "kind": "GPUStorage",
@@ -34,7 +34,7 @@ def storage_manifest(
 def simulated_prepare_storage(
     name: str, run_for: str = "1s", exit_code: int = 0, **spec: Any
 ) -> dict[str, Any]:
-    """A storage that is filled by a pod which ends in a certain way."""
+    """Return the manifest of a storage whose prepare pod ends with `exit_code`."""
     labels = {
         "sim.local/mode": "exit",
         "sim.local/run-for": run_for,
@@ -46,13 +46,13 @@ def simulated_prepare_storage(
 async def create_storage(
     installation: IsolatedInstallation, body: Mapping[str, Any]
 ) -> dict[str, Any]:
-    made: dict[str, Any] = await installation.create("gpustorages", body)
-    return made
+    storage: dict[str, Any] = await installation.create("gpustorages", body)
+    return storage
 
 
 async def get_storage(installation: IsolatedInstallation, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = await installation.admin.get(installation.path("gpustorages", name))
-    return found
+    storage: dict[str, Any] = await installation.admin.get(installation.path("gpustorages", name))
+    return storage
 
 
 async def wait_storage_reason(
@@ -62,10 +62,10 @@ async def wait_storage_reason(
     *,
     timeout_seconds: float = GARBAGE_COLLECTION_TIMEOUT_SECONDS,
 ) -> dict[str, Any]:
-    """The storage once its Ready condition has that reason."""
+    """Return the storage once its Ready condition has that reason."""
     return await eventually(
         lambda: get_storage(installation, name),
-        lambda found: ready_condition(found).get("reason") == reason,
+        lambda storage: ready_condition(storage).get("reason") == reason,
         timeout_seconds=timeout_seconds,
     )
 
@@ -73,10 +73,10 @@ async def wait_storage_reason(
 async def wait_storage_message(
     installation: IsolatedInstallation, name: str, text: str
 ) -> dict[str, Any]:
-    """The storage once its Ready condition has `text` in its message."""
+    """Return the storage once its Ready condition has `text` in its message."""
     return await eventually(
         lambda: get_storage(installation, name),
-        lambda found: text in ready_condition(found).get("message", ""),
+        lambda storage: text in ready_condition(storage).get("message", ""),
     )
 
 
@@ -87,10 +87,10 @@ async def wait_prepare_phase(
     *,
     timeout_seconds: float = GARBAGE_COLLECTION_TIMEOUT_SECONDS,
 ) -> dict[str, Any]:
-    """The storage once its filling is in that phase."""
+    """Return the storage once its prepare is in that phase."""
     return await eventually(
         lambda: get_storage(installation, name),
-        lambda found: prepare_status(found).get("phase") == phase,
+        lambda storage: prepare_status(storage).get("phase") == phase,
         timeout_seconds=timeout_seconds,
     )
 
@@ -105,45 +105,45 @@ def storage_lock(storage: Mapping[str, Any]) -> StorageLock | None:
 
 
 async def patch_storage(installation: IsolatedInstallation, name: str, **spec: Any) -> None:
-    """What `kubectl edit` would do to the spec."""
+    """Change the spec, as `kubectl edit` does."""
     await installation.admin.patch(installation.path("gpustorages", name), {"spec": spec})
 
 
 async def request_recovery(installation: IsolatedInstallation, name: str, request: str) -> None:
-    """What the API does when it is asked to."""
-    notes = {"runtime.lokiwager.io/recover": request}
-    body = {"metadata": {"annotations": notes}}
+    """Request a recovery, as the API does."""
+    annotations = {"runtime.lokiwager.io/recover": request}
+    body = {"metadata": {"annotations": annotations}}
     await installation.admin.patch(installation.path("gpustorages", name), body)
 
 
 async def find_prepare_job(installation: IsolatedInstallation, name: str) -> dict[str, Any] | None:
-    """The Job that fills the storage, if there is one."""
+    """Return the prepare Job of the storage; None when it does not exist."""
     try:
-        found: dict[str, Any] = await installation.admin.get(
+        job: dict[str, Any] = await installation.admin.get(
             installation.path("jobs", f"prepare-{name}")
         )
     except ApiStatusError as error:
         if error.status != 404:
             raise
         return None
-    return found
+    return job
 
 
 async def wait_prepare_job(installation: IsolatedInstallation, name: str) -> dict[str, Any]:
-    found = await eventually(lambda: find_prepare_job(installation, name))
-    assert found is not None
-    return found
+    job = await eventually(lambda: find_prepare_job(installation, name))
+    assert job is not None
+    return job
 
 
 async def get_pvc(installation: IsolatedInstallation, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = await installation.admin.get(
+    pvc: dict[str, Any] = await installation.admin.get(
         installation.path("persistentvolumeclaims", name)
     )
-    return found
+    return pvc
 
 
 async def prepare_pods(installation: IsolatedInstallation, name: str) -> list[dict[str, Any]]:
-    """All pods that were made to fill the storage and are still there."""
+    """Return all prepare pods of the storage that still exist."""
     labels = f"runtime.lokiwager.io/storage={name},app.kubernetes.io/name=gpu-storage-prepare"
     return await installation.list("pods", labelSelector=labels)
 
@@ -151,14 +151,14 @@ async def prepare_pods(installation: IsolatedInstallation, name: str) -> list[di
 async def write_storage_lock(
     installation: IsolatedInstallation, name: str, lock: StorageLock
 ) -> None:
-    """What the API does before it makes a unit."""
-    notes = {"runtime.lokiwager.io/mounted-by": msgspec.json.encode(lock).decode()}
-    body = {"metadata": {"annotations": notes}}
+    """Lock the storage, as the API does before it creates a unit."""
+    annotations = {"runtime.lokiwager.io/mounted-by": msgspec.json.encode(lock).decode()}
+    body = {"metadata": {"annotations": annotations}}
     await installation.admin.patch(installation.path("gpustorages", name), body)
 
 
 async def count_prepare_pods(installation: IsolatedInstallation, name: str) -> int:
-    """How many pods were ever made to fill the storage, as the job controller tells it."""
+    """Return how many prepare pods were created, by the Events of the job controller."""
     return sum(
         event.get("deprecatedCount") or 1
         for event in await installation.list("events")
@@ -169,38 +169,39 @@ async def count_prepare_pods(installation: IsolatedInstallation, name: str) -> i
 
 
 async def assert_prepare_pods(installation: IsolatedInstallation, name: str, times: int) -> None:
-    """So many pods were made to fill the storage; what tells of the last may come late."""
-    found = await eventually(
+    """Assert that `times` prepare pods were created; the Event of the last may come late."""
+    created = await eventually(
         lambda: count_prepare_pods(installation, name), lambda count: count >= times
     )
-    assert found == times
+    assert created == times
 
 
 async def finish_prepare(installation: IsolatedInstallation, name: str) -> None:
-    """Let the pod that fills the storage, and was held, come to its end."""
+    """Let the paused prepare pod run to its end."""
     await resume_pods(
         installation, await eventually(lambda: prepare_pods(installation, name)), "run-for"
     )
 
 
 async def wait_finished_job(installation: IsolatedInstallation, name: str) -> dict[str, Any]:
-    """The Job once it has ended, whoever looks after it."""
-    found = await eventually(
-        lambda: find_prepare_job(installation, name),
-        lambda found: (
-            found is not None
-            and any(
-                each["type"] in ("Complete", "Failed") and each["status"] == "True"
-                for each in found["status"].get("conditions", [])
-            )
-        ),
+    """Return the prepare Job once it has completed or failed."""
+    job = await eventually(lambda: find_prepare_job(installation, name), is_job_finished)
+    assert job is not None
+    return job
+
+
+def is_job_finished(job: Mapping[str, Any] | None) -> bool:
+    if job is None:
+        return False
+    conditions = job["status"].get("conditions", [])
+    return any(
+        condition["type"] in ("Complete", "Failed") and condition["status"] == "True"
+        for condition in conditions
     )
-    assert found is not None
-    return found
 
 
 async def delete_prepare_job(installation: IsolatedInstallation, name: str) -> None:
-    """What `kubectl delete job` does."""
+    """Delete the prepare Job, as `kubectl delete job` does."""
     await installation.admin.request(
         "DELETE", installation.path("jobs", f"prepare-{name}"), {"propagationPolicy": "Background"}
     )

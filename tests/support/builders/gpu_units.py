@@ -1,4 +1,4 @@
-"""Units as tests write them, and the settings that they are built with."""
+"""Units as values, and the settings that a controller renders them with."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ FULL_SPEC: dict[str, Any] = {
 
 
 def unit_settings(stock: str = STOCK_NAMESPACE, instance: str = INSTANCE_NAMESPACE) -> UnitSettings:
-    """Settings of a controller whose units are in those namespaces."""
+    """Return the settings of a controller whose units are in those namespaces."""
     return UnitSettings(
         namespaces=Namespaces(stock, instance, "runtime-system"),
         pause_image="example/pause:1",
@@ -61,7 +61,7 @@ def new_unit(
     annotations: dict[str, str] | None = None,
     **spec: Any,
 ) -> GPUUnit:
-    """A unit whose spec is written as in its manifest; it asks for little unless told."""
+    """Return a unit whose spec is written as in its manifest, with 16Gi of memory by default."""
     metadata = ObjectMeta(
         name=name,
         namespace=namespace,
@@ -69,5 +69,5 @@ def new_unit(
         labels=labels or {},
         annotations=annotations or {},
     )
-    asked = {"specName": "g1.1", "memory": "16Gi", "image": "example/user:1", **spec}
-    return msgspec.convert({"metadata": msgspec.to_builtins(metadata), "spec": asked}, GPUUnit)
+    unit_spec = {"specName": "g1.1", "memory": "16Gi", "image": "example/user:1", **spec}
+    return msgspec.convert({"metadata": msgspec.to_builtins(metadata), "spec": unit_spec}, GPUUnit)

@@ -1,4 +1,4 @@
-"""A custom resource whose schema lets anything pass: what a model cannot hold can be stored."""
+"""A custom resource whose schema accepts anything, so that undecodable objects can be stored."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class NoteSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model expects, and the schema does not insist on."""
+    """The spec that the model expects, and that the schema does not enforce."""
 
     size: int = 0
 
 
 class NoteStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What a controller reports."""
+    """The status that a controller reports."""
 
     seen: int = 0
 
@@ -73,10 +73,10 @@ def note_crd() -> dict[str, Any]:
 
 
 async def install_note_crd(admin: AdminClient) -> None:
-    """Make the server know the kind, and wait until it does."""
+    """Install the custom resource, and wait until the server serves it."""
     path = f"{CRDS}/notes.tests.local"
     await admin.apply(path, note_crd())
     await eventually(
         lambda: admin.get(path),
-        lambda found: condition(found, "Established").get("status") == "True",
+        lambda crd: condition(crd, "Established").get("status") == "True",
     )

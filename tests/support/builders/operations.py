@@ -1,4 +1,4 @@
-"""Records of operations and the units that they tell of, as values."""
+"""Operations and their units, as values."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ OPERATION_ID = "op-1"
 
 
 def new_operation(*, stock_uid: str = "uid-of-warm", **status: Any) -> Operation:
-    """The record of an operation that wants the stock `warm`."""
+    """Return an Operation that uses the stock unit `warm`."""
     spec = {
         "operationID": OPERATION_ID,
         "type": "CreateGPUUnit",
@@ -24,16 +24,16 @@ def new_operation(*, stock_uid: str = "uid-of-warm", **status: Any) -> Operation
 
 
 def object_entry(uid: str, ordinal: int | None = None) -> dict[str, Any]:
-    """An entry of a record's list of objects."""
-    where = {"kind": "GPUUnit", "namespace": "n", "name": "one", "uid": uid}
-    return where if ordinal is None else {**where, "ordinal": ordinal}
+    """Return an entry of an Operation's list of objects."""
+    entry = {"kind": "GPUUnit", "namespace": "n", "name": "one", "uid": uid}
+    return entry if ordinal is None else {**entry, "ordinal": ordinal}
 
 
 def new_claimed_stock(operation_id: str = OPERATION_ID) -> GPUUnit:
-    """The stock `warm`, claimed for the unit `one`."""
-    notes = {
+    """Return the stock unit `warm`, claimed for the unit `one`."""
+    annotations = {
         wellknown.CLAIM_OPERATION_ANNOTATION: operation_id,
         wellknown.CLAIMED_BY_ANNOTATION: "one",
     }
     labels = {wellknown.CLAIMED_LABEL: "true"}
-    return new_unit("warm", namespace=STOCK_NAMESPACE, annotations=notes, labels=labels)
+    return new_unit("warm", namespace=STOCK_NAMESPACE, annotations=annotations, labels=labels)

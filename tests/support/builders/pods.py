@@ -1,4 +1,4 @@
-"""Pods as tests write them, and what is told of them."""
+"""Manifests and statuses of pods, and commands to the nodes that simulate them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 from hack.cluster.admin_client import AdminClient
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 
+PAUSED = "1h"
+
 
 def pod_manifest(
     name: str, *, gpus: int = 0, labels: Mapping[str, str] | None = None, pvc: str | None = None
 ) -> dict[str, Any]:
-    """A pod with one container; simulated, so its image need not exist."""
+    """Return the manifest of a pod with one container; it is simulated, so no image is pulled."""
     container: dict[str, Any] = {"name": "main", "image": "example/image:1"}
     spec: dict[str, Any] = {"containers": [container], "restartPolicy": "Never"}
     if gpus:
@@ -24,17 +26,17 @@ def pod_manifest(
 async def patch_pod_labels(
     admin: AdminClient, pod: Mapping[str, Any], labels: Mapping[str, str]
 ) -> None:
-    """Tell a simulated node to do something else with a pod that it has."""
+    """Change the labels by which a simulated node decides what a pod does."""
     meta = pod["metadata"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
     await admin.patch(path, {"metadata": {"labels": dict(labels)}})
 
 
 def condition(manifest: Mapping[str, Any], condition_type: str) -> Mapping[str, Any]:
-    """The condition of that type, empty when it was never set."""
-    for found in manifest["status"].get("conditions") or ():
-        if found["type"] == condition_type:
-            return dict(found)
+    """Return the condition of that type; empty when it was never set."""
+    for item in manifest["status"].get("conditions") or ():
+        if item["type"] == condition_type:
+            return dict(item)
     return {}
 
 
@@ -43,7 +45,7 @@ def is_ready(manifest: Mapping[str, Any]) -> bool:
 
 
 def container_status(pod: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The status of the first container, empty before there is one."""
+    """Return the status of the first container; empty before there is one."""
     statuses = pod["status"].get("containerStatuses") or [{}]
     return dict(statuses[0])
 
@@ -54,7 +56,7 @@ def waiting_reason(pod: Mapping[str, Any]) -> str:
 
 
 def last_termination(pod: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How the container ended last: now, or before it was started again."""
+    """Return how the container last ended, now or before its restart; empty when it never did."""
     status = container_status(pod)
     for state in (status.get("state") or {}, status.get("lastState") or {}):
         if "terminated" in state:
@@ -62,12 +64,9 @@ def last_termination(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
 
 
-PAUSED = "1h"
-
-
 async def resume_pods(
     installation: IsolatedInstallation, pods: Sequence[dict[str, Any]], label: str
 ) -> None:
-    """Let what these pods wait for be over: their `delay`, `run-for` or `stop-for`."""
+    """End the pause of pods: `label` names their `delay`, `run-for` or `stop-for`."""
     for pod in pods:
         await patch_pod_labels(installation.admin, pod, {f"sim.local/{label}": "1ms"})

@@ -1,4 +1,4 @@
-"""Quotas of units, which the server holds everybody to."""
+"""Quotas of units that are known to be enforced."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,15 +7,15 @@ from hack.cluster.admin_client import AdminClient, ApiStatusError
 from tests.support.wait.eventually import eventually
 
 UNIT_COUNT = "count/gpuunits.runtime.lokiwager.io"
-# Of something that nobody makes: where none is let in, the quota is known.
+# Of a resource that no test creates: when it is refused, the quota is enforced.
 PROBE_COUNT = "count/podtemplates"
 
 
 async def create_effective_quota(admin: AdminClient, namespace: str, max_units: int = 1) -> str:
-    """The path of a quota of so many units that the server holds everybody to.
+    """Create a quota of `max_units` units, wait until it is enforced, and return its path.
 
-    One that is made before the controller manager has heard of the kind is looked at again only
-    after minutes, so another is made.
+    A quota that exists before the controller manager knows the kind is read again only minutes
+    later, so another one is created.
     """
     quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
     spec = {"hard": {UNIT_COUNT: str(max_units), PROBE_COUNT: "0"}}
@@ -33,7 +33,7 @@ async def create_effective_quota(admin: AdminClient, namespace: str, max_units: 
 
 
 async def is_enforced(admin: AdminClient, namespace: str) -> bool:
-    """Whether it is known where objects are let in, which is later than it can be read."""
+    """Return whether admission enforces the quota, which is later than it can be read."""
     template = {"containers": [{"name": "main", "image": "example/image:1"}]}
     body = {"metadata": {"name": "probe"}, "template": {"spec": template}}
     path = f"/api/v1/namespaces/{namespace}/podtemplates"

@@ -1,4 +1,4 @@
-"""The sample objects that we ship, for a site of a test's own."""
+"""The shipped sample objects, for an isolated installation."""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ SAMPLE_PATHS = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
 
 
 def load_sample(path: Path, installation: IsolatedInstallation) -> dict[str, Any]:
-    """The sample in the namespaces of the site; what fills a storage ends at once."""
+    """Return the sample in the namespaces of the installation; a prepare ends at once."""
     body: dict[str, Any] = yaml.safe_load(path.read_text())
     names = installation.namespaces
-    here = {"runtime-stock": names.stock, "runtime-instance": names.instance}
-    body["metadata"]["namespace"] = here[body["metadata"]["namespace"]]
+    namespaces = {"runtime-stock": names.stock, "runtime-instance": names.instance}
+    body["metadata"]["namespace"] = namespaces[body["metadata"]["namespace"]]
     if body["kind"] == "GPUStorage":
-        # A simulated program ends only if it is told to.
+        # A simulated program ends only where a label says so.
         body["metadata"]["labels"] = {"sim.local/mode": "exit", "sim.local/exit-code": "0"}
     return body

@@ -1,4 +1,4 @@
-"""Users' units whose pods do what a simulated node is told to do with them."""
+"""Users' units whose pods are simulated by labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,22 +16,22 @@ PORTS = {"ports": [{"name": "http", "port": 8888}]}
 
 
 def user_unit_manifest(name: str, **spec: Any) -> dict[str, Any]:
-    """A unit that starts at once, unless `spec` keeps it from that."""
+    """Return the manifest of a unit that starts at once unless `spec` prevents it."""
     return unit_manifest(name, **{"image": IMAGE, **spec})
 
 
 def simulated_unit_manifest(name: str, mode: str, **labels: str) -> dict[str, Any]:
-    """A unit whose pod behaves as `mode`; the table is in docs/local-cluster.md."""
+    """Return the manifest of a unit whose pod behaves as `mode`: see docs/local-cluster.md."""
     unit = user_unit_manifest(name)
-    more = {f"sim.local/{key.replace('_', '-')}": value for key, value in labels.items()}
-    unit["metadata"]["labels"] = {"sim.local/mode": mode, **more}
+    parameters = {f"sim.local/{key.replace('_', '-')}": value for key, value in labels.items()}
+    unit["metadata"]["labels"] = {"sim.local/mode": mode, **parameters}
     return unit
 
 
 async def wait_unit_message(
     installation: IsolatedInstallation, name: str, text: str, *, namespace: str = ""
 ) -> dict[str, Any]:
-    """The unit once its Ready condition has `text` in its message."""
+    """Return the unit once its Ready condition has `text` in its message."""
     return await eventually(
         lambda: installation.get_unit(name, namespace=namespace),
         lambda unit: text in ready_condition(unit).get("message", ""),
@@ -41,7 +41,7 @@ async def wait_unit_message(
 async def wait_observed_generation(
     installation: IsolatedInstallation, name: str, generation: int
 ) -> dict[str, Any]:
-    """The unit once its status is about that generation."""
+    """Return the unit once its status is of that generation."""
     return await eventually(
         lambda: installation.get_unit(name),
         lambda unit: unit.get("status", {}).get("observedGeneration") == generation,
@@ -49,7 +49,7 @@ async def wait_observed_generation(
 
 
 async def patch_unit(installation: IsolatedInstallation, name: str, **spec: Any) -> dict[str, Any]:
-    """What `kubectl edit` would do to the spec."""
+    """Change the spec, as `kubectl edit` does."""
     changed: dict[str, Any] = await installation.admin.patch(
         installation.path("gpuunits", name), {"spec": spec}
     )
@@ -61,11 +61,11 @@ async def unit_pods(installation: IsolatedInstallation, name: str) -> list[dict[
 
 
 async def restart_count(installation: IsolatedInstallation, name: str) -> int:
-    """How often the container of the unit's only pod was started again."""
+    """Return how often the container of the unit's only pod was restarted."""
     (pod,) = await unit_pods(installation, name)
     return int(container_status(pod).get("restartCount", 0))
 
 
 def resource_version(manifest: Mapping[str, Any]) -> str:
-    """Another one after every write."""
+    """Return the resourceVersion, which differs after every write."""
     return str(manifest["metadata"]["resourceVersion"])

@@ -1,4 +1,4 @@
-"""Stock in a test's namespace, as users, claims and the unit reconciler change it."""
+"""One stock pool and its units, changed as users, the API and the unit reconciler change them."""
 
 import asyncio
 import contextlib
@@ -32,10 +32,10 @@ class StockPoolFixture:
         self.key = ObjectKey(namespace, "warm")
 
     async def create_pool(self, replicas: int, **spec: Any) -> StockPool:
-        """Make the pool."""
-        asked = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, "replicas": replicas, **spec}
+        """Create the pool."""
+        pool_spec = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, "replicas": replicas, **spec}
         meta = {"namespace": self.namespace, "name": "warm"}
-        return await self._client.create(STOCK_POOLS, {"metadata": meta, "spec": asked})
+        return await self._client.create(STOCK_POOLS, {"metadata": meta, "spec": pool_spec})
 
     async def patch_pool(self, **spec: Any) -> StockPool:
         return await self._client.patch(STOCK_POOLS, self.key, {"spec": spec})
@@ -44,7 +44,7 @@ class StockPoolFixture:
         return await self._client.get(STOCK_POOLS, self.key)
 
     async def units(self) -> list[GPUUnit]:
-        """All units with the pool's label, claimed or not."""
+        """Return all units with the pool's label, claimed or not."""
         selector = {"labelSelector": f"{POOL_LABEL}=warm"}
         return (await self._client.list(GPU_UNITS, self.namespace, selector)).items
 
@@ -53,17 +53,17 @@ class StockPoolFixture:
 
     async def wait_unclaimed(self, *expected: str) -> None:
         """Wait until these are the unclaimed units."""
-        await eventually(self.unclaimed_names, lambda found: found == list(expected))
+        await eventually(self.unclaimed_names, lambda names: names == list(expected))
 
     async def wait_pool(self, predicate: Callable[[StockPool], object]) -> StockPool:
-        """Wait until what the pool says is right."""
+        """Return the pool once `predicate` holds for it."""
         return await eventually(self.get_pool, predicate)
 
     async def get_unit(self, name: str) -> GPUUnit:
         return await self._client.get(GPU_UNITS, ObjectKey(self.namespace, name))
 
     async def report_ready(self, *names: str) -> None:
-        """The unit reconciler sees the pods of these units, or of all unclaimed ones, available."""
+        """Report these units as ready, or all unclaimed ones, as the unit reconciler does."""
         for name in names or await self.unclaimed_names():
             await self.report_status(name, phase="Ready", nodeName="node-1")
 
@@ -71,24 +71,24 @@ class StockPoolFixture:
         await self._client.patch_status(GPU_UNITS, ObjectKey(self.namespace, name), status)
 
     async def claim_unit(self, name: str) -> GPUUnit:
-        """Label, annotations and the owner's removal in one write."""
-        claim = {
+        """Claim a unit: label, annotations and the removal of its owner, in one write."""
+        metadata = {
             "labels": {CLAIMED_LABEL: "true"},
             "annotations": {CLAIMED_BY_ANNOTATION: "u", CLAIM_OPERATION_ANNOTATION: "o"},
             "ownerReferences": None,
         }
         key = ObjectKey(self.namespace, name)
-        return await self._client.patch(GPU_UNITS, key, {"metadata": claim})
+        return await self._client.patch(GPU_UNITS, key, {"metadata": metadata})
 
     async def release_unit(self, name: str) -> None:
-        """The claim undone, and the pool the owner again."""
-        unclaimed = {
+        """Undo the claim, and make the pool the owner again."""
+        metadata = {
             "labels": {CLAIMED_LABEL: None},
             "annotations": {CLAIMED_BY_ANNOTATION: None, CLAIM_OPERATION_ANNOTATION: None},
             "ownerReferences": [controller_reference(STOCK_POOLS, await self.get_pool())],
         }
         key = ObjectKey(self.namespace, name)
-        await self._client.patch(GPU_UNITS, key, {"metadata": unclaimed})
+        await self._client.patch(GPU_UNITS, key, {"metadata": metadata})
 
     async def consume_unit(self, name: str) -> None:
         await self._client.delete(GPU_UNITS, ObjectKey(self.namespace, name))
@@ -102,7 +102,7 @@ def unit_names(units: Iterable[GPUUnit]) -> list[str]:
 async def run_fake_unit_reconciler(
     pool: StockPoolFixture, *, consume: bool = True
 ) -> AsyncIterator[None]:
-    """In the block units become ready; claimed ones are consumed once that was written down."""
+    """Make units ready, and consume claimed ones that the pool has counted, during the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(reconcile_until_cancelled(pool, consume=consume))
         try:
@@ -113,10 +113,10 @@ async def run_fake_unit_reconciler(
 
 async def reconcile_until_cancelled(pool: StockPoolFixture, *, consume: bool) -> None:
     while True:
-        written = (await pool.get_pool()).status.claimed
+        counted_uids = (await pool.get_pool()).status.claimed
         for unit in await pool.units():
-            with contextlib.suppress(NotFoundError):  # which the pool has removed meanwhile
-                if consume and unit.metadata.uid in written:
+            with contextlib.suppress(NotFoundError):  # the pool may have deleted it
+                if consume and unit.metadata.uid in counted_uids:
                     await pool.consume_unit(unit.metadata.name)
                 elif not is_claimed(unit) and not is_unit_ready(unit):
                     await pool.report_ready(unit.metadata.name)

@@ -1,4 +1,4 @@
-"""Pods, nodes and Deployments as the caches hold them, for decisions that are made of values."""
+"""Pods, nodes and Deployments as the caches hold them, as values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ def new_pod(
     deleted: bool = False,
     **status: Any,
 ) -> Pod:
-    """A pod whose status is written as Kubernetes writes it."""
+    """Return a pod whose status is written as Kubernetes writes it."""
     container = {"name": "unit", "resources": {"requests": dict(requests or {})}}
     body = {
         "metadata": {"name": name, "deletionTimestamp": "now" if deleted else None},
@@ -41,17 +41,17 @@ def new_pod(
 
 
 def running_pod(name: str = "one", node: str = "gpu-0", **more: Any) -> Pod:
-    """A pod that does its work."""
+    """Return a pod that runs and is ready."""
     return new_pod(name, node=node, phase="Running", conditions=READY_CONDITION, **more)
 
 
 def pending_pod(**more: Any) -> Pod:
-    """A pod for which the scheduler found no node."""
+    """Return a pod for which the scheduler found no node."""
     return new_pod("pending", **{"conditions": UNSCHEDULABLE_CONDITION, **more})
 
 
 def pod_with_container_status(node: str = "gpu-0", **container: Any) -> Pod:
-    """A pod on a node, with the status of its container."""
+    """Return a pod on a node, with the status of its container."""
     return new_pod(node=node, containerStatuses=[{"name": "unit", **container}])
 
 
@@ -68,7 +68,7 @@ READY_NODES = {name: new_node(name) for name in ("gpu-0", "gpu-1")}
 def new_deployment(
     *, allow_unavailable: bool = False, generation: int = 1, observed: int = 1, **status: Any
 ) -> Deployment:
-    """The Deployment of a unit, seen by its controller unless told otherwise."""
+    """Return the Deployment of a unit, by default observed by its controller."""
     paused = status.pop("paused", False)
     strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": int(allow_unavailable)}}
     body = {

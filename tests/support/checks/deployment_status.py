@@ -1,4 +1,4 @@
-"""Deployments as their controller reports on them, which is later than their pods are ready."""
+"""The status of Deployments, which is later than that of their pods."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from tests.support.builders.pods import condition
 
 
 def is_rollout_complete(deployment: Mapping[str, Any]) -> bool:
-    """Whether its controller has nothing more to write about it."""
+    """Return whether the deployment controller has nothing more to write."""
     status = deployment.get("status", {})
     return (
         status.get("observedGeneration") == deployment["metadata"]["generation"]

@@ -1,4 +1,4 @@
-"""A Dockerfile as its stages, and its commands run in a folder instead of an image."""
+"""The stages of a Dockerfile, and their commands run in a folder instead of an image."""
 
 import json
 import re
@@ -11,41 +11,41 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a Dockerfile, continued lines joined: what to do, and with what."""
+    """One instruction of a Dockerfile, with continued lines joined."""
 
     keyword: str
     arguments: str
 
     @property
     def words(self) -> list[str]:
-        """The exec form, or the words as they stand."""
-        found: list[str] = (
+        """Return the arguments as words, also those of the exec form."""
+        words: list[str] = (
             json.loads(self.arguments) if self.arguments.startswith("[") else self.arguments.split()
         )
-        return found
+        return words
 
 
 def parse_stages(path: Path) -> list[list[Instruction]]:
-    """The instructions of each stage, its FROM first."""
+    """Return the instructions of each stage; each begins with its FROM."""
     text = re.sub(r"^\s*#.*\n", "", path.read_text(), flags=re.MULTILINE)
-    found: list[list[Instruction]] = []
+    stages: list[list[Instruction]] = []
     for line in filter(None, text.replace("\\\n", " ").splitlines()):
-        verb, _, rest = line.partition(" ")
-        if verb == "FROM":
-            found.append([])
-        found[-1].append(Instruction(verb, rest.strip()))
-    return found
+        keyword, _, arguments = line.partition(" ")
+        if keyword == "FROM":
+            stages.append([])
+        stages[-1].append(Instruction(keyword, arguments.strip()))
+    return stages
 
 
 def last_instruction(stage: list[Instruction], keyword: str) -> Instruction:
-    """The instruction that counts."""
-    return [each for each in stage if each.keyword == keyword][-1]
+    """Return the last instruction with that keyword, which overrides earlier ones."""
+    return [instruction for instruction in stage if instruction.keyword == keyword][-1]
 
 
 class StageDirectory:
-    """A folder that stands for the file system of a stage: `/venv` is `<root>/venv` there.
+    """A folder in place of a stage's file system: `/venv` is `<root>/venv`.
 
-    `python` is the interpreter of the image, and `pip` the one that has the build tools.
+    `python` is the interpreter of the image, and `pip` the one of the tests, with the build tools.
     """
 
     def __init__(self, root: Path, context: Path, python: Path) -> None:
@@ -60,13 +60,13 @@ class StageDirectory:
             program.chmod(0o755)
 
     def execute(self, stage: list[Instruction], environment: Mapping[str, str]) -> None:
-        """Copy and run what the stage says; anything else changes no file."""
+        """Carry out the COPY and RUN instructions; no other changes a file."""
         self._working_directory.mkdir(exist_ok=True)
-        for each in stage:
-            if each.keyword == "COPY":
-                self._copy(*each.words)
-            elif each.keyword == "RUN":
-                self._run(each.arguments, environment)
+        for instruction in stage:
+            if instruction.keyword == "COPY":
+                self._copy(*instruction.words)
+            elif instruction.keyword == "RUN":
+                self._run(instruction.arguments, environment)
 
     def _copy(self, *words: str) -> None:
         *sources, target = words
@@ -80,14 +80,14 @@ class StageDirectory:
             subprocess.run(command, check=True)
 
     def _run(self, command: str, environment: Mapping[str, str]) -> None:
-        there = re.sub(r"(?<=\s)/(?=wheels|venv)", f"{self.root}/", command)
+        local_command = re.sub(r"(?<=\s)/(?=wheels|venv)", f"{self.root}/", command)
         path = f"{self._programs}:{environment['PATH']}"
         done = subprocess.run(
-            ("/bin/sh", "-ec", there),
+            ("/bin/sh", "-ec", local_command),
             cwd=self._working_directory,
             env={**environment, "PATH": path},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{there}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{local_command}\n{done.stdout}{done.stderr}"

@@ -1,4 +1,4 @@
-"""Commands of our documents, run word for word."""
+"""Commands of documents, run as they are written."""
 
 import asyncio
 import re
@@ -12,11 +12,11 @@ TIMEOUT_SECONDS = 360.0
 
 
 def shell_blocks(document: Path, heading: str = "") -> list[str]:
-    """The commands of a document, block by block; below one heading where one is given."""
+    """Return the shell blocks of a document, or of one section."""
     text = document.read_text()
     if heading:
-        _, found, rest = text.partition(f"\n## {heading}\n")
-        assert found, f"{document.name} has no section {heading!r}"
+        _, separator, rest = text.partition(f"\n## {heading}\n")
+        assert separator, f"{document.name} has no section {heading!r}"
         text = rest.partition("\n## ")[0]
     return SHELL_BLOCK.findall(text)
 
@@ -24,7 +24,10 @@ def shell_blocks(document: Path, heading: str = "") -> list[str]:
 async def run_documented_commands(
     system: LocalSystem, commands: str, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> str:
-    """What a shell prints that stops at the first failure; `.local` is the test's own folder."""
+    """Run commands in a shell that stops at the first failure; returns the output.
+
+    `.local` is replaced by the folder of the test's system.
+    """
     script = commands.replace(". .local/env", f". '{system.state_dir}/env'")
     process = await asyncio.create_subprocess_exec(
         *("bash", "-euo", "pipefail", "-c", f". '{system.state_dir}/env'\n{script}"),

@@ -1,4 +1,4 @@
-"""What a running informer knows, next to what the server has."""
+"""What a running informer holds, compared with the server."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from tests.support.wait.eventually import eventually
 
 
 class NoticeReplica:
-    """A handler that rebuilds the state from its notices alone; it breaks on a lost one."""
+    """A handler that rebuilds the state from its notices alone, and asserts that none was lost."""
 
     def __init__(self) -> None:
         self.objects: dict[str, ConfigMap] = {}
@@ -26,9 +26,9 @@ class NoticeReplica:
 
     def __call__(self, notice: ChangeNotification[ConfigMap]) -> None:
         self.notices.append(notice)
-        known = notice.new or notice.old
-        assert known is not None
-        name = known.metadata.name
+        changed = notice.new or notice.old
+        assert changed is not None
+        name = changed.metadata.name
         before = self.objects.get(name)
         if notice.old is None:
             assert before is None, f"{name} was added twice"
@@ -40,12 +40,12 @@ class NoticeReplica:
             self.objects[name] = notice.new
 
     def versions(self) -> dict[str, str]:
-        return {name: found.metadata.resource_version for name, found in self.objects.items()}
+        return {name: item.metadata.resource_version for name, item in self.objects.items()}
 
 
 @asynccontextmanager
 async def run_background(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
-    """Run `background` for the length of the block; an informer has caught up in it."""
+    """Run `background` for the length of the block, which begins when an informer has caught up."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(background.run())
         try:
@@ -57,7 +57,7 @@ async def run_background(background: Informer[Any] | EventRecorder) -> AsyncIter
 
 
 def stored_versions(informer: Informer[ConfigMap]) -> dict[str, str]:
-    return {key_of(found).name: found.metadata.resource_version for found in informer.store.all()}
+    return {key_of(item).name: item.metadata.resource_version for item in informer.store.all()}
 
 
 async def server_versions(admin: AdminClient, namespace: str) -> dict[str, str]:
@@ -70,7 +70,7 @@ async def server_versions(admin: AdminClient, namespace: str) -> dict[str, str]:
 async def wait_equal(
     informer: Informer[ConfigMap], replica: NoticeReplica, admin: AdminClient, namespace: str
 ) -> None:
-    """The store and what the handler made of its notices become what the server has."""
+    """Wait until the store and the handler's replica equal the server's state."""
 
     async def compare() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
         return (
@@ -83,7 +83,7 @@ async def wait_equal(
 
 
 async def change_until_cancelled(client: Client, namespace: str, names: list[str]) -> None:
-    """Create, change and delete objects until cancelled, whatever the server answers."""
+    """Create, change and delete objects until cancelled, and ignore errors of the server."""
     turn = 0
     while True:
         turn += 1

@@ -1,4 +1,4 @@
-"""The promise of serverless, checked over everything that can be seen of it afterwards."""
+"""The guarantees of serverless invocations, checked over everything that is left afterwards."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from shared.invocation.record import InvocationRecord
 from shared.invocation.state import InvocationState
 from shared.invocation.transition import published
 
-# A worker may lose its run between its last look at the record and the call that follows.
+# A worker may lose its run between its last read of the record and the call that follows.
 LATE_CALL_TOLERANCE_MS = 900
 
 
 @dataclass(frozen=True)
 class RecordVersion:
-    """One state of a record as the bucket accepted it, and when, by the server's clock."""
+    """One version of a record in the bucket, and the server's time of it."""
 
     record: InvocationRecord
     stored_at: int
@@ -25,7 +25,7 @@ class RecordVersion:
 
 @dataclass(frozen=True)
 class Execution:
-    """One call of user code; `at` is when it began, in milliseconds since 1970."""
+    """One call of user code; `began_at` is in milliseconds since 1970."""
 
     invocation_id: str
     run: int
@@ -37,8 +37,8 @@ class Execution:
 class InvocationSnapshot:
     """All that is left of some invocations; keys are `<requestID>.<invocationID>`.
 
-    `versions` are those that the bucket still has, oldest first: a bucket with a longer history
-    shows more mistakes. `queued` are the keys that still have a message.
+    `versions` are those that the bucket still has, oldest first; a longer history shows more
+    violations. `queued_keys` are the invocations that still have a message.
     """
 
     accepted: Iterable[str]
@@ -50,7 +50,7 @@ class InvocationSnapshot:
 
 
 def find_violations(snapshot: InvocationSnapshot) -> list[str]:
-    """Everything that breaks the promise, in words; nothing if it holds."""
+    """Return a sentence for each violation; empty when all guarantees hold."""
     return [
         *(f"{key}: a message is left" for key in snapshot.queued_keys),
         *_lost_invocations(snapshot),
@@ -62,19 +62,20 @@ def find_violations(snapshot: InvocationSnapshot) -> list[str]:
 
 
 def is_finished(snapshot: InvocationSnapshot) -> bool:
-    """Whether every accepted invocation has its outcome, told and with no message left."""
-    lasts = {key: versions[-1].record for key, versions in snapshot.versions.items()}
+    """Return whether every accepted invocation has a published outcome, and no message is left."""
+    latest = {key: versions[-1].record for key, versions in snapshot.versions.items()}
     return not list(snapshot.queued_keys) and all(
-        key in lasts and lasts[key].is_final and lasts[key].published for key in snapshot.accepted
+        key in latest and latest[key].is_final and latest[key].published
+        for key in snapshot.accepted
     )
 
 
 def _lost_invocations(snapshot: InvocationSnapshot) -> Iterator[str]:
     for key in snapshot.accepted:
         if not snapshot.versions.get(key):
-            yield f"{key}: was accepted, and has no record"
+            yield f"{key}: was accepted, but has no record"
         elif not snapshot.versions[key][-1].record.is_final:
-            yield f"{key}: has no outcome, it is {snapshot.versions[key][-1].record.state}"
+            yield f"{key}: has no outcome, its state is {snapshot.versions[key][-1].record.state}"
 
 
 def _conflicting_versions(snapshot: InvocationSnapshot) -> Iterator[str]:
@@ -96,48 +97,50 @@ def _possible_attempts(record: InvocationRecord) -> tuple[int, ...]:
 
 
 def _wrong_outcomes(snapshot: InvocationSnapshot) -> Iterator[str]:
-    told: dict[tuple[str, int], set[bytes]] = defaultdict(set)
-    for each in snapshot.outcomes:
-        told[each.invocation_id, each.run].add(repr(each).encode())
-    for (invocation_id, run), contents in told.items():
-        if len(contents) > 1:
-            yield f"{invocation_id}: run {run} was told in {len(contents)} ways"
+    contents: dict[tuple[str, int], set[bytes]] = defaultdict(set)
+    for outcome in snapshot.outcomes:
+        contents[outcome.invocation_id, outcome.run].add(repr(outcome).encode())
+    for (invocation_id, run), different in contents.items():
+        if len(different) > 1:
+            yield f"{invocation_id}: run {run} has {len(different)} different outcomes"
     for key, final in _final_records(snapshot):
         outcome = outcome_message(*parse_record_key(key), published(final))
-        if told.get((outcome.invocation_id, final.run)) != {repr(outcome).encode()}:
-            yield f"{key}: run {final.run} was recorded as {final.state}, and not told so"
+        if contents.get((outcome.invocation_id, final.run)) != {repr(outcome).encode()}:
+            yield f"{key}: run {final.run} was recorded as {final.state}, but not published so"
 
 
 def _wrong_dead_letters(snapshot: InvocationSnapshot) -> Iterator[str]:
-    buried = {
-        (each.call.invocation_id, each.call.run) for each in snapshot.dead_letters if each.call
+    dead_lettered = {
+        (letter.call.invocation_id, letter.call.run)
+        for letter in snapshot.dead_letters
+        if letter.call
     }
     for key, final in _final_records(snapshot):
-        is_buried = (parse_record_key(key)[1], final.run) in buried
-        if is_buried != (final.state is InvocationState.DEAD_LETTERED):
-            yield f"{key}: run {final.run} is {final.state}, dead letter: {is_buried}"
+        has_letter = (parse_record_key(key)[1], final.run) in dead_lettered
+        if has_letter != (final.state is InvocationState.DEAD_LETTERED):
+            yield f"{key}: run {final.run} is {final.state}, dead letter: {has_letter}"
 
 
 def _wrong_executions(snapshot: InvocationSnapshot) -> Iterator[str]:
-    times = Counter((each.invocation_id, each.run, each.attempt) for each in snapshot.executions)
+    times = Counter((call.invocation_id, call.run, call.attempt) for call in snapshot.executions)
     for (invocation_id, run, attempt), count in times.items():
         if count > 1:
             yield f"{invocation_id}: attempt {attempt} of run {run} was executed {count} times"
     ends = {
         (parse_record_key(key)[1], version.record.run): version
         for key, versions in snapshot.versions.items()
-        for version in reversed(versions)  # so that the first version that is final remains
+        for version in reversed(versions)  # the first final version remains
         if version.record.is_final
     }
-    for each in snapshot.executions:
-        end = ends.get((each.invocation_id, each.run))
-        if end and each.began_at > end.stored_at + LATE_CALL_TOLERANCE_MS:
-            yield f"{each.invocation_id}: attempt {each.attempt} began after the outcome"
-        if end and each.attempt > end.record.attempts:
-            yield f"{each.invocation_id}: attempt {each.attempt} is not in the record"
+    for call in snapshot.executions:
+        end = ends.get((call.invocation_id, call.run))
+        if end and call.began_at > end.stored_at + LATE_CALL_TOLERANCE_MS:
+            yield f"{call.invocation_id}: attempt {call.attempt} began after the outcome"
+        if end and call.attempt > end.record.attempts:
+            yield f"{call.invocation_id}: attempt {call.attempt} is not in the record"
 
 
 def _final_records(snapshot: InvocationSnapshot) -> Iterator[tuple[str, InvocationRecord]]:
     for key, versions in snapshot.versions.items():
-        runs = {each.record.run: each.record for each in versions if each.record.is_final}
+        runs = {item.record.run: item.record for item in versions if item.record.is_final}
         yield from ((key, record) for record in runs.values())

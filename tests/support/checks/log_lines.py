@@ -1,4 +1,4 @@
-"""What a process of ours has logged, read as strictly as a machine would."""
+"""The log of a product process, parsed strictly."""
 
 import re
 from pathlib import Path
@@ -9,15 +9,16 @@ _FIELD_MATCH = re.compile(r'([A-Za-z0-9_.-]+)=("(?:[^"\\]|\\.)*"|[^" =\\]*)')
 
 
 def parse_log(path: Path) -> list[dict[str, str]]:
-    """The fields of every line; fails on a line that is not one of ours."""
+    """Return the fields of every line; raises AssertionError on a line that is no logfmt."""
     lines = path.read_text().split("\n")[:-1]
     return [parse_line(line) for line in lines]
 
 
 def parse_line(line: str) -> dict[str, str]:
+    """Return the fields of a line; raises AssertionError where it is no logfmt of ours."""
     assert line.startswith("ts="), line
     assert line.isprintable(), line
     assert _LINE.fullmatch(line), line
-    found = _FIELD_MATCH.findall(line)
-    assert len(dict(found)) == len(found), line
-    return dict(found)
+    fields = _FIELD_MATCH.findall(line)
+    assert len(dict(fields)) == len(fields), line
+    return dict(fields)

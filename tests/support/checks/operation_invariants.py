@@ -1,7 +1,7 @@
-"""What must hold once everything has come to rest, whatever happened before.
+"""Invariants of operations, which hold once nothing changes any more.
 
 One checker for the model and for the real server: over all objects that are left, and over all
-answers that callers got.
+results that callers got.
 """
 
 from collections import Counter
@@ -22,9 +22,9 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 
 @dataclass(frozen=True)
 class CallerResult:
-    """What a caller was told: the unit's uid, an error's code, or only that there is a record.
+    """The result of one call: the unit's uid, an error code, or only the Operation's uid.
 
-    `asked` is what it had sent, where that is known.
+    `command` is what the caller sent, where that is known.
     """
 
     operation_id: str
@@ -37,10 +37,10 @@ class CallerResult:
 
 @dataclass(frozen=True)
 class FinalState:
-    """The cluster at rest; `seeded` is the stock that ever was ready, by uid.
+    """The cluster once nothing changes; `seeded` are the uids of stock that was ever ready.
 
-    `by_hand` of it was made by no operation, and `discarded` were deleted by operators.
-    `removed` are units that their users have deleted: their stock was consumed, or came back.
+    No operation created the stock in `created_by_hand`, and operators deleted that in `discarded`.
+    `removed` are units that their users deleted: their stock was consumed or released.
     """
 
     seeded: frozenset[str]
@@ -54,8 +54,8 @@ class FinalState:
     storages: Sequence[GPUStorage] = ()
 
     def operations_of_type(self, operation_type: OperationType) -> list[Operation]:
-        """The records of one type."""
-        return [record for record in self.operations if record.spec.type == operation_type]
+        """Return the Operations of one type."""
+        return [operation for operation in self.operations if operation.spec.type == operation_type]
 
 
 def check_invariants(final: FinalState) -> None:
@@ -84,45 +84,51 @@ def check_stock_used_once(final: FinalState) -> None:
 
 def check_no_stock_claimed(final: FinalState) -> None:
     claimed = [unit.metadata.name for unit in final.stock if claim_validity.is_claimed(unit)]
-    assert not claimed, f"claimed for ever: {claimed}"
+    assert not claimed, f"claims that are never released: {claimed}"
 
 
 def check_operations_final(final: FinalState) -> None:
-    for record in final.operations:
-        phase = record.status.phase
-        assert phase in (OperationPhase.SUCCEEDED, OperationPhase.FAILED), f"unfinished: {record}"
+    for operation in final.operations:
+        phase = operation.status.phase
+        assert phase in (OperationPhase.SUCCEEDED, OperationPhase.FAILED), (
+            f"unfinished: {operation}"
+        )
 
 
 def check_create_operations_match_units(final: FinalState) -> None:
     units = {unit.metadata.uid: unit for unit in final.units}
     removed = {unit.metadata.uid for unit in final.removed}
-    for record in filter(has_succeeded, final.operations_of_type(OperationType.CREATE_GPU_UNIT)):
-        made = [found.uid for found in record.status.objects]
-        assert len(made) == 1, f"not one object: {record}"
-        if made[0] in removed:
+    for operation in filter(has_succeeded, final.operations_of_type(OperationType.CREATE_GPU_UNIT)):
+        uids = [entry.uid for entry in operation.status.objects]
+        assert len(uids) == 1, f"not one object: {operation}"
+        if uids[0] in removed:
             continue
-        unit = units.pop(made[0], None)
-        assert unit is not None, f"the unit of {record.spec.operation_id} is not there"
-        assert record.spec.stock is not None
-        assert source_stock_uid(unit) == record.spec.stock.uid, (
+        unit = units.pop(uids[0], None)
+        assert unit is not None, f"the unit of {operation.spec.operation_id} does not exist"
+        assert operation.spec.stock is not None
+        assert source_stock_uid(unit) == operation.spec.stock.uid, (
             "made from other stock than recorded"
         )
-    assert not units, f"units without a record: {list(units)}"
+    assert not units, f"units without an operation: {list(units)}"
 
 
 def check_seed_operations_match_stock(final: FinalState) -> None:
-    """Each ordinal was made once for good: what is not listed never was ready, and is gone."""
+    """Check that each ordinal was created once: unlisted stock was never ready, and is deleted."""
     listed = [
-        made.uid
-        for record in final.operations_of_type(OperationType.SEED_STOCK_UNITS)
-        for made in record.status.objects
+        entry.uid
+        for operation in final.operations_of_type(OperationType.SEED_STOCK_UNITS)
+        for entry in operation.status.objects
     ]
     assert len(listed) == len(set(listed)), f"listed twice: {listed}"
-    for record in filter(has_succeeded, final.operations_of_type(OperationType.SEED_STOCK_UNITS)):
-        asked = (record.spec.request or {}).get("replicas", record.status.requested)
-        ordinals = [made.ordinal for made in record.status.objects]
-        assert ordinals == list(range(asked)), f"asked for {asked}, listed {ordinals}"
-        assert record.status.created == record.status.requested == asked, f"miscounted: {record}"
+    for operation in filter(
+        has_succeeded, final.operations_of_type(OperationType.SEED_STOCK_UNITS)
+    ):
+        requested = (operation.spec.request or {}).get("replicas", operation.status.requested)
+        ordinals = [entry.ordinal for entry in operation.status.objects]
+        assert ordinals == list(range(requested)), f"requested {requested}, listed {ordinals}"
+        assert operation.status.created == operation.status.requested == requested, (
+            f"miscounted: {operation}"
+        )
     stock = {unit.metadata.uid: unit for unit in final.stock}
     gone = {source_stock_uid(unit) for unit in (*final.units, *final.removed)} | final.discarded
     assert set(listed) <= set(stock) | gone, f"listed, but lost: {set(listed) - set(stock) - gone}"
@@ -134,52 +140,61 @@ def check_seed_operations_match_stock(final: FinalState) -> None:
 
 def check_results_agree(final: FinalState) -> None:
     uids: dict[str, set[str]] = {}
-    for answer in final.results:
-        if answer.unit_uid:
-            uids.setdefault(answer.operation_id, set()).add(answer.unit_uid)
-    assert all(len(each) == 1 for each in uids.values()), f"different units were told of: {uids}"
-    recorded = {
+    for result in final.results:
+        if result.unit_uid:
+            uids.setdefault(result.operation_id, set()).add(result.unit_uid)
+    assert all(len(found) == 1 for found in uids.values()), f"different units returned: {uids}"
+    recorded_uids = {
         record.spec.operation_id: record.status.objects[0].uid
         for record in filter(has_succeeded, final.operations_of_type(OperationType.CREATE_GPU_UNIT))
     }
-    told = {operation: next(iter(each)) for operation, each in uids.items()}
-    wrong = {name: uid for name, uid in told.items() if recorded.get(name) != uid}
-    assert not wrong, f"told of units that the records do not hold: {wrong}"
+    returned_uids = {operation: next(iter(found)) for operation, found in uids.items()}
+    wrong = {name: uid for name, uid in returned_uids.items() if recorded_uids.get(name) != uid}
+    assert not wrong, f"returned units that the operations do not list: {wrong}"
     check_one_new_result(final)
 
 
 def check_one_new_result(final: FinalState) -> None:
-    """Of a seed one for each attempt, as it is answered when it begins."""
+    """Check that one result of an operation is new; of a seed, one for each attempt."""
     attempts = {
-        record.spec.operation_id: 1 + record.status.attempt
-        for record in final.operations_of_type(OperationType.SEED_STOCK_UNITS)
+        operation.spec.operation_id: 1 + operation.status.attempt
+        for operation in final.operations_of_type(OperationType.SEED_STOCK_UNITS)
     }
-    news = Counter(answer.operation_id for answer in final.results if answer.is_new)
-    most = {name: attempts.get(name, 1) for name in news}
-    assert all(news[name] <= most[name] for name in news), f"new more than once: {news}"
+    new_results = Counter(result.operation_id for result in final.results if result.is_new)
+    allowed = {name: attempts.get(name, 1) for name in new_results}
+    assert all(new_results[name] <= allowed[name] for name in new_results), (
+        f"new more than once: {new_results}"
+    )
 
 
 def check_results_match_requests(final: FinalState) -> None:
-    """One request is behind an operation: who sent another was refused, and nobody else was."""
-    recorded = {record.spec.operation_id: record.spec.request_hash for record in final.operations}
+    """Check that one request is behind an operation, and only callers of another are refused."""
+    recorded = {
+        operation.spec.operation_id: operation.spec.request_hash for operation in final.operations
+    }
     sources = {
         unit.metadata.uid: unit.metadata.annotations.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION)
         for unit in (*final.units, *final.removed)
     }
-    for answer in final.results:
-        asked, is_refused = answer.command, answer.error_code == "operation_conflict"
-        if asked is None or (answer.error_code and not is_refused):
+    for result in final.results:
+        command, is_refused = result.command, result.error_code == "operation_conflict"
+        if command is None or (result.error_code and not is_refused):
             continue
-        is_it = recorded.get(answer.operation_id) == request_hash(asked)
-        assert is_it != is_refused, f"another request is recorded, or is not: {answer}"
-        if isinstance(asked, CreateUnit) and asked.stock_name and answer.unit_uid:
-            assert sources.get(answer.unit_uid) == asked.stock_name, f"of other stock: {answer}"
+        is_recorded = recorded.get(result.operation_id) == request_hash(command)
+        assert is_recorded != is_refused, (
+            f"accepted and refused do not match the recorded request: {result}"
+        )
+        if isinstance(command, CreateUnit) and command.stock_name and result.unit_uid:
+            assert sources.get(result.unit_uid) == command.stock_name, (
+                f"made from other stock than requested: {result}"
+            )
 
 
 def check_accepted_operations_exist(final: FinalState) -> None:
-    told = {answer.operation_uid for answer in final.results if answer.operation_uid}
-    lost = told - {record.metadata.uid for record in final.operations}
-    assert not lost, f"told of records that are not there: {lost}"
+    """Check that every Operation that a caller got exists."""
+    returned = {result.operation_uid for result in final.results if result.operation_uid}
+    lost = returned - {operation.metadata.uid for operation in final.operations}
+    assert not lost, f"returned operations that do not exist: {lost}"
 
 
 def has_succeeded(operation: Operation) -> bool:
@@ -196,10 +211,11 @@ def check_storage_locks_match_mounts(final: FinalState) -> None:
         for mount in unit.spec.storage_mounts:
             users[mount.name].append(unit.metadata.name)
     locks = {
-        each.metadata.name: parse_storage_lock(each.metadata.annotations) for each in final.storages
+        storage.metadata.name: parse_storage_lock(storage.metadata.annotations)
+        for storage in final.storages
     }
     holders = {name: [lock.unit] if lock else [] for name, lock in locks.items()}
-    assert users == holders, f"mounted by {users}, but held by {holders}"
+    assert users == holders, f"mounted by {users}, but locked for {holders}"
 
 
 def source_stock_uid(unit: GPUUnit) -> str:
@@ -207,16 +223,18 @@ def source_stock_uid(unit: GPUUnit) -> str:
 
 
 def check_refused_have_nothing(final: FinalState) -> None:
-    """Where each operation has one caller, its last word is what became of it."""
-    last = {answer.operation_id: answer.error_code for answer in final.results}
-    done = {record.spec.operation_id for record in final.operations if has_succeeded(record)}
+    """Check that refused operations did nothing, where each operation has one caller."""
+    last = {result.operation_id: result.error_code for result in final.results}
+    done = {
+        operation.spec.operation_id for operation in final.operations if has_succeeded(operation)
+    }
     refused = {name: code for name, code in last.items() if code not in ("", "operation_conflict")}
     wrong = {name: code for name, code in refused.items() if name in done}
     assert not wrong, f"refused, but done: {wrong}"
 
 
 def check_all_served(final: FinalState) -> None:
-    """Where there is stock for all of them, nobody is sent away for good."""
-    served = {answer.operation_id for answer in final.results if answer.unit_uid}
-    sent_away = {answer.operation_id for answer in final.results if answer.error_code} - served
-    assert not sent_away, f"sent away: {sent_away}"
+    """Check that every operation got a unit, where there is stock for all of them."""
+    served = {result.operation_id for result in final.results if result.unit_uid}
+    refused = {result.operation_id for result in final.results if result.error_code} - served
+    assert not refused, f"refused in the end: {refused}"

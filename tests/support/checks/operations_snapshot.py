@@ -1,4 +1,4 @@
-"""All that operations leave in a cluster, as it is at one moment."""
+"""Everything that operations change in a cluster, at one moment."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from shared.v1alpha1.operation import Operation, OperationType
 from shared.v1alpha1.storage_lock import parse_storage_lock
 from tests.support.checks.operation_invariants import CallerResult, FinalState
 
-QUIET_SECONDS = 15.0  # the resumption looks every 5 s, and resumes what it sees twice
-MAX_SNAPSHOTS = 100  # two and a half minutes of a hurried clock: caches may be blind for so long
+QUIET_SECONDS = 15.0  # the resumption lists every 5 s, and resumes what it lists twice
+MAX_SNAPSHOTS = 100  # two and a half minutes of a fast clock: a cache may lag as long
 
 
 @dataclass(frozen=True)
 class OperationsSnapshot:
-    """Stock, users' units, records and storages."""
+    """Stock, users' units, Operations and storages."""
 
     stock: tuple[GPUUnit, ...]
     units: tuple[GPUUnit, ...]
@@ -32,46 +32,48 @@ class OperationsSnapshot:
     async def take(
         cls, gateway: ObjectClient, service_settings: ServiceSettings
     ) -> "OperationsSnapshot":
-        """What is there now."""
+        """List everything that exists now."""
         stock = await gateway.list(GPU_UNITS, service_settings.stock_namespace, ListOptions())
         units = await gateway.list(GPU_UNITS, service_settings.instance_namespace, ListOptions())
-        records = await gateway.list(OPERATIONS, service_settings.system_namespace, ListOptions())
+        operations = await gateway.list(
+            OPERATIONS, service_settings.system_namespace, ListOptions()
+        )
         storages = await gateway.list(
             GPU_STORAGES, service_settings.instance_namespace, ListOptions()
         )
-        return cls(stock.items, units.items, records.items, storages.items)
+        return cls(stock.items, units.items, operations.items, storages.items)
 
     def only_spec(self, name: str) -> "OperationsSnapshot":
-        """What belongs to one spec; ids of operations begin with its name."""
+        """Keep what belongs to one spec; its operation ids begin with the spec's name."""
         return OperationsSnapshot(
-            tuple(each for each in self.stock if each.spec.spec_name == name),
-            tuple(each for each in self.units if each.spec.spec_name == name),
+            tuple(item for item in self.stock if item.spec.spec_name == name),
+            tuple(item for item in self.units if item.spec.spec_name == name),
             tuple(
-                each for each in self.operations if each.spec.operation_id.startswith(f"{name}-")
+                item for item in self.operations if item.spec.operation_id.startswith(f"{name}-")
             ),
-            tuple(each for each in self.storages if each.metadata.name.startswith(f"{name}-")),
+            tuple(item for item in self.storages if item.metadata.name.startswith(f"{name}-")),
         )
 
     @property
     def all_objects(self) -> list[KubeObject]:
-        """All objects."""
+        """Return all objects."""
         return [*self.stock, *self.units, *self.operations, *self.storages]
 
     @property
     def versions(self) -> frozenset[str]:
-        return frozenset(each.metadata.resource_version for each in self.all_objects)
+        return frozenset(item.metadata.resource_version for item in self.all_objects)
 
     @property
     def has_pending_changes(self) -> bool:
-        """Whether something is bound to change, or else is stuck."""
-        is_going = any(each.metadata.deletion_timestamp for each in self.all_objects)
+        """Return whether something must still change, or is stuck."""
+        is_deleting = any(item.metadata.deletion_timestamp for item in self.all_objects)
         is_claimed = any(map(claim_validity.is_claimed, self.stock))
         is_open = not all(map(is_final, self.operations))
-        return is_going or is_claimed or is_open or bool(self._lock_holders - self._unit_names)
+        return is_deleting or is_claimed or is_open or bool(self._lock_holders - self._unit_names)
 
     @property
     def _lock_holders(self) -> set[str]:
-        """The units that storages are locked for, also those that are gone."""
+        """The names of units that storages are locked for, also of deleted ones."""
         locks = (parse_storage_lock(storage.metadata.annotations) for storage in self.storages)
         return {lock.unit for lock in locks if lock is not None}
 
@@ -83,7 +85,7 @@ class OperationsSnapshot:
 async def wait_unchanged(
     take_snapshot: Callable[[], Awaitable[OperationsSnapshot]], clock: Clock
 ) -> OperationsSnapshot:
-    """What there is once it no longer changes; what never ends is told too."""
+    """Return the snapshot once nothing changes, or after `MAX_SNAPSHOTS`."""
     before = await take_snapshot()
     for _ in range(MAX_SNAPSHOTS):
         await clock.sleep(QUIET_SECONDS)
@@ -103,12 +105,12 @@ def final_state(
     removed: Sequence[GPUUnit] = (),
     ever_ready: Collection[str] = (),
 ) -> FinalState:
-    """What the checker wants to know; stock that is listed was ready, or would have been."""
+    """Return the checker's input; listed stock counts as ready."""
     listed = {
-        made.uid
-        for record in snapshot.operations
-        if record.spec.type == OperationType.SEED_STOCK_UNITS
-        for made in record.status.objects
+        entry.uid
+        for operation in snapshot.operations
+        if operation.spec.type == OperationType.SEED_STOCK_UNITS
+        for entry in operation.status.objects
     }
     return FinalState(
         seeded=frozenset({*created_by_hand, *listed, *ever_ready}),

@@ -1,4 +1,4 @@
-"""How many units there were at every moment of the server's history."""
+"""The number of units after every change, by a watch."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ from tests.support.wait.eventually import eventually
 
 
 class UnitCountRecorder:
-    """A handler that counts unclaimed units after each change; a watch leaves none out."""
+    """A handler that counts unclaimed units after each change; a watch misses none."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
@@ -41,7 +41,7 @@ class UnitCountRecorder:
         self.min_ready = min(self.min_ready, self.ready_count)
 
     async def wait_caught_up(self) -> None:
-        """Wait until everything was counted that has happened so far."""
+        """Wait until every change so far is counted."""
 
         async def is_complete() -> bool:
             listed = (await self._client.list(GPU_UNITS, self._namespace, {})).items
@@ -50,12 +50,12 @@ class UnitCountRecorder:
         await eventually(is_complete)
 
     def reset(self) -> None:
-        """Forget the past: what is ready now is the fewest so far."""
+        """Make the ready units of now the minimum so far."""
         self.min_ready = self.ready_count
 
     @property
     def ready_count(self) -> int:
-        """How many unclaimed units are ready, as far as was heard."""
+        """Return how many unclaimed units are ready, as the watch has seen them."""
         units = self._units.values()
         return sum(is_unit_ready(unit) and not is_claimed(unit) for unit in units)
 
@@ -66,11 +66,11 @@ def resource_versions(units: Iterable[GPUUnit]) -> set[str]:
 
 @asynccontextmanager
 async def record_unit_counts(client: Client, namespace: str) -> AsyncIterator[UnitCountRecorder]:
-    """Count for the length of the block."""
+    """Count units for the length of the block."""
     metrics = InformerMetrics(CollectorRegistry())
     scope = WatchScope(GPU_UNITS, namespace)
     informer = Informer(client, scope, metrics, SystemClock(), Random(7))
-    census = UnitCountRecorder(client, namespace)
-    informer.subscribe(census)
+    recorder = UnitCountRecorder(client, namespace)
+    informer.subscribe(recorder)
     async with run_informers([informer]):
-        yield census
+        yield recorder

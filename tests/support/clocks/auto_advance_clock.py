@@ -1,4 +1,4 @@
-"""A clock on which sleeping costs nothing."""
+"""A clock on which sleeping takes no time."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,7 +7,10 @@ from typing import Any
 
 
 class AutoAdvanceClock:
-    """Sleeping moves it at once, up to `end`, where sleepers stay asleep."""
+    """A clock that each sleep moves forward, up to `end_seconds`.
+
+    Sleepers that reach the end never wake.
+    """
 
     def __init__(self, end_seconds: float = float("inf")) -> None:
         self._end = end_seconds
@@ -21,7 +24,7 @@ class AutoAdvanceClock:
         return self._seconds
 
     async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0)  # what is ready to run runs before time moves
+        await asyncio.sleep(0)  # tasks that are ready run before time moves
         self._seconds += seconds
         if self._seconds > self._end:
             self._ended.set()
@@ -31,7 +34,7 @@ class AutoAdvanceClock:
         self._seconds += seconds
 
     async def run_to_end(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run `work`, which never ends by itself, until this clock does."""
+        """Run an endless coroutine until a sleep reaches the end of this clock."""
         async with asyncio.TaskGroup() as group:
             task = group.create_task(coroutine)
             await self._ended.wait()

@@ -1,4 +1,4 @@
-"""The machine's clock, but later."""
+"""Clocks that differ from the machine's by a constant."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,18 +8,18 @@ from serverless.worker.clock import SystemRecordClock
 
 
 class ShiftedClock(SystemClock):
-    """Tells times that come only so many seconds later; waits as long as any other."""
+    """A controller clock whose times are `seconds` ahead; its sleeps take as long as usual."""
 
     def __init__(self, seconds: float) -> None:
-        self._ahead = timedelta(seconds=seconds)
+        self._offset = timedelta(seconds=seconds)
 
     def now(self) -> datetime:
-        return super().now() + self._ahead
+        return super().now() + self._offset
 
 
 @dataclass(frozen=True)
 class ShiftedWorkerClock:
-    """Ahead of everybody by so many seconds, or behind."""
+    """A worker clock whose times are `seconds` ahead, or behind where that is negative."""
 
     seconds: float
 

@@ -1,4 +1,4 @@
-"""A clock that only moves when a test moves it."""
+"""A clock that moves only when a test moves it."""
 
 import asyncio
 import heapq
@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-# How often everything that can run is given its turn before time moves on.
+# Turns of the event loop before time moves on, so that woken tasks have run.
 LOOP_TURNS = 20
 
 
 class VirtualTimer:
-    """One call that is due later on a virtual clock."""
+    """A call that is due later on a virtual clock."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call: Callable[[], None] | None = call
@@ -25,7 +25,7 @@ class VirtualTimer:
 
 
 class VirtualClock:
-    """Sleepers and timers wake in order, and only inside `advance`."""
+    """A clock whose sleepers and timers wake in order, and only inside `advance`."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -49,7 +49,7 @@ class VirtualClock:
         await woken.wait()
 
     async def advance(self, seconds: float) -> None:
-        """Let `seconds` pass; whoever wakes runs before time moves on."""
+        """Move time forward by `seconds`; tasks that wake run before time moves on."""
         end = self._seconds + seconds
         await run_ready_tasks()
         while self._timers and self._timers[0][0] <= end:
@@ -61,7 +61,7 @@ class VirtualClock:
         await run_ready_tasks()
 
     def advance_timers(self, seconds: float) -> None:
-        """Advance without a loop: only timers run, in order, before this returns."""
+        """Move time forward without an event loop; timers run in order before this returns."""
         end = self._seconds + seconds
         while self._timers and self._timers[0][0] <= end:
             when, _, timer = heapq.heappop(self._timers)
@@ -71,6 +71,6 @@ class VirtualClock:
 
 
 async def run_ready_tasks() -> None:
-    """Let everything that can run now run."""
+    """Let all tasks that are ready run."""
     for _ in range(LOOP_TURNS):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Control loops in the test's own process, on a real server."""
+"""Informers and control loops in the test's own process, on a real server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -23,7 +23,7 @@ async def run_informers(informers: Sequence[Informer[Any]]) -> AsyncIterator[Non
 async def run_control_loop(
     loop: ControlLoop, informers: Sequence[Informer[Any]]
 ) -> AsyncIterator[None]:
-    """The loop works on what the informers tell; at the end of the block it is stopped cleanly."""
+    """Run a control loop with its informers for the length of the block, and stop it cleanly."""
     stop = asyncio.Event()
     async with run_informers(informers), asyncio.TaskGroup() as group:
         group.create_task(loop.run(stop))

@@ -1,4 +1,4 @@
-"""What release 0.1.0 had written when its process died, put into a real API server."""
+"""The writes of release 0.1.0 up to a crash, repeated on a real API server."""
 
 import json
 import re
@@ -11,59 +11,67 @@ from tests.unit.golden.data import Case
 from tests.unit.golden.recorded_api import RESOURCES
 
 
-class GoldenSite:
-    """Carries out the writes of one case, in the namespaces and with the uids of a site."""
+class GoldenInstallation:
+    """Repeats the writes of recorded cases, with the namespaces and uids of an installation."""
 
-    def __init__(self, site: IsolatedInstallation) -> None:
-        self._site = site
-        names = site.namespaces
-        self._known = {
+    def __init__(self, installation: IsolatedInstallation) -> None:
+        self._installation = installation
+        names = installation.namespaces
+        self._replacements = {
             "runtime-stock": names.stock,
             "runtime-instance": names.instance,
             "runtime-system": names.system,
         }
 
-    def here(self, value: Any) -> Any:
-        """The same with the namespaces and uids of the site."""
-        words = "|".join(sorted(self._known, key=len, reverse=True))
+    def localized(self, value: Any) -> Any:
+        """Replace recorded namespaces and uids with those of the installation."""
+        recorded = "|".join(sorted(self._replacements, key=len, reverse=True))
         return json.loads(
-            re.sub(rf"({words})(?![\w-])", self._translated, json.dumps(value, ensure_ascii=False))
+            re.sub(
+                rf"({recorded})(?![\w-])", self._replacement, json.dumps(value, ensure_ascii=False)
+            )
         )
 
-    async def leave(self, case: Case, count: int) -> None:
-        """Put what there was, and the first writes for the request."""
-        await self._put(case.given.get("found", ()), "create")
-        for each in case.made["writes"][:count]:
-            await self._put([each], each["verb"])
+    async def write_before_crash(self, case: Case, count: int) -> None:
+        """Create the objects that the case starts from, and repeat its first `count` writes."""
+        await self._write_all(case.given.get("found", ()), "create")
+        for write in case.made["writes"][:count]:
+            await self._write_all([write], write["verb"])
 
-    async def _put(self, writes: Iterable[Mapping[str, Any]], verb: str) -> None:
-        for each in writes:
-            plural, place, *part = each["at"].split(" ")
-            namespace, name = self.here(place).split("/")
-            path = self._site.path(plural, name, namespace=namespace)
-            body = self.here(each["body"])
-            body["metadata"] = body.get("metadata", {}) | self._owners(body)
+    async def _write_all(self, writes: Iterable[Mapping[str, Any]], verb: str) -> None:
+        for write in writes:
+            plural, recorded_path, *subresource = write["at"].split(" ")
+            namespace, name = self.localized(recorded_path).split("/")
+            path = self._installation.path(plural, name, namespace=namespace)
+            body = self.localized(write["body"])
+            body["metadata"] = body.get("metadata", {}) | self._existing_owners(body)
             if verb == "patch":
-                await self._site.admin.patch("/".join([path, *part]), unconditional(body))
+                await self._installation.admin.patch(
+                    "/".join([path, *subresource]), without_resource_version(body)
+                )
                 continue
             kind = {"apiVersion": API_VERSION, "kind": RESOURCES[plural].kind}
-            made = await self._site.create(plural, kind | body, namespace=namespace)
-            self._known[f"uid-{len(self._known) - 2}"] = made["metadata"]["uid"]
+            created = await self._installation.create(plural, kind | body, namespace=namespace)
+            self._replacements[f"uid-{len(self._replacements) - 2}"] = created["metadata"]["uid"]
             if "status" in body:
-                await self._site.admin.patch(f"{path}/status", {"status": body["status"]})
+                await self._installation.admin.patch(f"{path}/status", {"status": body["status"]})
 
-    def _owners(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The owners that there are: what has others is collected as garbage."""
-        given = body.get("metadata", {}).get("ownerReferences")
-        there = set(self._known.values())
-        return {} if given is None else {"ownerReferences": [o for o in given if o["uid"] in there]}
+    def _existing_owners(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep the owners that exist: an object with others is garbage to the collector."""
+        owners = body.get("metadata", {}).get("ownerReferences")
+        uids = set(self._replacements.values())
+        return (
+            {}
+            if owners is None
+            else {"ownerReferences": [owner for owner in owners if owner["uid"] in uids]}
+        )
 
-    def _translated(self, found: re.Match[str]) -> str:
-        return self._known[found[1]]
+    def _replacement(self, match: re.Match[str]) -> str:
+        return self._replacements[match[1]]
 
 
-def unconditional(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The write for whatever version there is: versions of a model are none of a server."""
+def without_resource_version(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the precondition: a recorded version is not one of this server."""
     meta = dict(body["metadata"])
     meta.pop("resourceVersion", None)
     return {**body, "metadata": meta}

@@ -1,4 +1,4 @@
-"""The activator in the test's own process, with its account, on one site and one queue."""
+"""The activator in the test's own process, with its account, for one installation and queue."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,12 +28,12 @@ from tests.support.wait.eventually import eventually
 def activator_config(
     installation: IsolatedInstallation, nats_server: NATSServer, api_url: str, **changes: Any
 ) -> Config:
-    """What an activator of the site is told."""
-    anywhere = Address("127.0.0.1", 0)
+    """Return the configuration of an activator of the installation."""
+    any_port = Address("127.0.0.1", 0)
     return msgspec.structs.replace(
         Config(
-            probe_addr=anywhere,
-            metrics_addr=anywhere,
+            probe_addr=any_port,
+            metrics_addr=any_port,
             kubeconfig=str(installation.activator_kubeconfig),
             namespaces=NamespacesConfig(instance=installation.namespaces.instance),
             leader_election=ActivatorElectionConfig(
@@ -58,7 +58,7 @@ def activator_config(
 async def run_activator(
     config: Config, clock: Clock | None = None
 ) -> AsyncIterator[CollectorRegistry]:
-    """A leading activator for the length of the block; its metrics."""
+    """Run an activator for the length of the block, which begins when it leads; its metrics."""
     registry, clock, stop = CollectorRegistry(), clock or SystemClock(), asyncio.Event()
     async with (
         open_client(config.kubeconfig, PROGRAM_NAME, registry, clock) as client,
@@ -77,12 +77,12 @@ async def run_activator(
 
 
 def without_leader_election(config: Config) -> Config:
-    """For an activator that has no rival."""
+    """Return the configuration of an activator that runs alone."""
     election = msgspec.structs.replace(config.leader_election, enabled=False)
     return msgspec.structs.replace(config, leader_election=election)
 
 
 async def is_leading(registry: CollectorRegistry) -> bool:
-    """Whether the process works."""
-    held = registry.get_sample_value("leader_election_master_status", {"name": PROGRAM_NAME})
-    return held == 1.0
+    """Return whether the process holds the lease."""
+    status = registry.get_sample_value("leader_election_master_status", {"name": PROGRAM_NAME})
+    return status == 1.0

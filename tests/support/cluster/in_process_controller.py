@@ -1,4 +1,4 @@
-"""The controller in the test's own process, with its account, on one site."""
+"""The controller in the test's own process, with its account, for one installation."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ LONG_LEASE: Final[dict[str, Any]] = {
 async def run_controller(
     installation: IsolatedInstallation, **changes: Any
 ) -> AsyncIterator[CollectorRegistry]:
-    """A leading controller for the length of the block; its metrics."""
+    """Run a controller for the length of the block, which begins when it leads; its metrics."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     config = controller_config(installation, **changes)
     async with (
@@ -49,10 +49,10 @@ async def run_controller(
 
 def controller_config(installation: IsolatedInstallation, **changes: Any) -> Config:
     names = installation.namespaces
-    anywhere = Address("127.0.0.1", 0)
+    any_port = Address("127.0.0.1", 0)
     return Config(
-        probe_addr=anywhere,
-        metrics_addr=anywhere,
+        probe_addr=any_port,
+        metrics_addr=any_port,
         namespaces=NamespacesConfig(
             stock=names.stock, instance=names.instance, system=names.system
         ),
@@ -62,7 +62,7 @@ def controller_config(installation: IsolatedInstallation, **changes: Any) -> Con
 
 
 def config_without_leader_election(installation: IsolatedInstallation, **changes: Any) -> Config:
-    """For a controller that has no rival."""
+    """Return the configuration of a controller that runs alone."""
     election = LeaderElectionConfig(enabled=False, namespace=installation.namespaces.system)
     return msgspec.structs.replace(
         controller_config(installation, **changes), leader_election=election
@@ -70,7 +70,7 @@ def config_without_leader_election(installation: IsolatedInstallation, **changes
 
 
 async def is_leading(registry: CollectorRegistry) -> bool:
-    held = registry.get_sample_value(
+    status = registry.get_sample_value(
         "leader_election_master_status", {"name": "gpu-runtime-controller"}
     )
-    return held == 1.0
+    return status == 1.0

@@ -1,4 +1,4 @@
-"""One installation of the product in namespaces of its own: many fit beside each other."""
+"""One installation of the product in its own namespaces; a cluster holds many of them."""
 
 import asyncio
 import secrets
@@ -17,16 +17,16 @@ from tests.support.cluster.account_roles import grant_roles
 from tests.support.wait.eventually import eventually
 
 PRODUCT_API_PATH = f"/apis/{GROUP}/{VERSION}"
-# The garbage collector of a new cluster learns of our kinds only every thirty seconds, and later
-# on a machine on which many other things run.
+# The garbage collector of a new cluster discovers our kinds only every thirty seconds, and later
+# on a busy machine.
 GARBAGE_COLLECTION_TIMEOUT_SECONDS = 120.0
-# A client of a server that was paused notices in 45 s, and waits 30 s before it watches again.
+# A client of a paused server notices after 45 s, and waits 30 s before it watches again.
 MAX_WATCH_GAP_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
 class IsolatedInstallation:
-    """Its namespaces, and the administrator who looks at it from outside."""
+    """The namespaces and kubeconfigs of an installation, and a client with all rights."""
 
     admin: AdminClient
     namespaces: Namespaces
@@ -35,7 +35,7 @@ class IsolatedInstallation:
     activator_kubeconfig: Path
 
     def path(self, resource: str, name: str = "", *, namespace: str = "") -> str:
-        """Where `kind` is; without a namespace, where users' units are."""
+        """Return the path of a resource; without a namespace, in the namespace of users' units."""
         root = {
             "pods": "/api/v1",
             "secrets": "/api/v1",
@@ -49,14 +49,14 @@ class IsolatedInstallation:
             "jobs": "/apis/batch/v1",
             "events": "/apis/events.k8s.io/v1",
         }.get(resource, PRODUCT_API_PATH)
-        where = f"{root}/namespaces/{namespace or self.namespaces.instance}/{resource}"
-        return f"{where}/{name}" if name else where
+        collection = f"{root}/namespaces/{namespace or self.namespaces.instance}/{resource}"
+        return f"{collection}/{name}" if name else collection
 
     async def get_unit(self, name: str, *, namespace: str = "") -> dict[str, Any]:
-        found: dict[str, Any] = await self.admin.get(
+        unit: dict[str, Any] = await self.admin.get(
             self.path("gpuunits", name, namespace=namespace)
         )
-        return found
+        return unit
 
     async def get_stock(self, name: str) -> dict[str, Any]:
         return await self.get_unit(name, namespace=self.namespaces.stock)
@@ -72,7 +72,7 @@ class IsolatedInstallation:
         return await self.admin.create(self.path(resource, namespace=namespace), body)
 
     async def wait_gone(self, resource: str, name: str, *, namespace: str = "") -> None:
-        """Wait until there is no such object."""
+        """Wait until the object does not exist."""
 
         async def is_gone() -> bool:
             try:
@@ -91,7 +91,7 @@ class IsolatedInstallation:
         namespace: str = "",
         timeout_seconds: float = MAX_WATCH_GAP_SECONDS,
     ) -> dict[str, Any]:
-        """The unit once its Ready condition has that reason."""
+        """Return the unit once its Ready condition has that reason."""
         return await eventually(
             lambda: self.get_unit(name, namespace=namespace),
             lambda unit: ready_condition(unit).get("reason") == reason,
@@ -100,46 +100,46 @@ class IsolatedInstallation:
 
 
 def ready_condition(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The Ready condition, empty before there is one."""
+    """Return the Ready condition; empty when it was never set."""
     conditions = manifest.get("status", {}).get("conditions", [])
-    return next((found for found in conditions if found["type"] == "Ready"), {})
+    return next((condition for condition in conditions if condition["type"] == "Ready"), {})
 
 
 def unit_manifest(name: str, **spec: Any) -> dict[str, Any]:
-    """A unit of one GPU; for users' units an image is added unless one is given."""
-    given = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, **spec}
+    """Return the manifest of a unit of one GPU; without an image it is a stock unit."""
+    unit_spec = {"specName": "g1.1", "memory": "1Gi", "gpu": 1, **spec}
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "GPUUnit",
         "metadata": {"name": name},
-        "spec": given,
+        "spec": unit_spec,
     }
 
 
 @asynccontextmanager
 async def new_isolated_installation(plane: ControlPlane) -> AsyncIterator[IsolatedInstallation]:
-    """Three namespaces with the roles of our accounts in them, for the length of the block."""
+    """Create three namespaces with the roles of our accounts, for the length of the block."""
     suffix = secrets.token_hex(4)
     names = Namespaces(f"stock-{suffix}", f"instance-{suffix}", f"system-{suffix}")
     admin = plane.admin
     async with admin.keep_alive():
-        for each in (names.stock, names.instance, names.system):
-            await admin.create("/api/v1/namespaces", {"metadata": {"name": each}})
+        for namespace in (names.stock, names.instance, names.system):
+            await admin.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         await grant_roles(admin, names)
         await wait_service_accounts(admin, names)
         try:
             accounts = ("controller", "runtime-api", "activator")
             yield IsolatedInstallation(admin, names, *map(plane.layout.kubeconfig, accounts))
         finally:
-            for each in names.units:
-                await delete_workloads(admin, each)
+            for namespace in names.units:
+                await delete_workloads(admin, namespace)
 
 
 async def delete_workloads(admin: AdminClient, namespace: str) -> None:
-    """Delete what a cluster makes pods and volumes of, and the pods: they hold GPUs.
+    """Delete the pods of a namespace, and what a cluster creates pods and volumes for.
 
-    All else stays until the cluster goes. To delete a namespace costs the cluster more requests
-    than most tests, and the garbage collector sends two for each child of an object of ours.
+    Pods hold GPUs. All else stays until the cluster ends: deleting a namespace costs more requests
+    than most tests, and the garbage collector sends two for each child of our objects.
     """
     core, apps = f"/api/v1/namespaces/{namespace}", f"/apis/apps/v1/namespaces/{namespace}"
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
@@ -149,7 +149,7 @@ async def delete_workloads(admin: AdminClient, namespace: str) -> None:
             for kind in (f"{apps}/deployments", jobs, f"{core}/persistentvolumeclaims")
         )
     )
-    # What is gone before the garbage collector comes to it costs one request instead of three.
+    # An object that is gone before the garbage collector reaches it costs one request, not three.
     await delete_all(admin, f"{apps}/replicasets")
     await asyncio.gather(
         delete_all(admin, f"{core}/pods", gracePeriodSeconds="0"), remove_finalizers(admin, jobs)
@@ -157,9 +157,9 @@ async def delete_workloads(admin: AdminClient, namespace: str) -> None:
 
 
 async def delete_all(admin: AdminClient, collection_path: str, **query: str) -> None:
-    """Delete every object of a kind, and in the background what belongs to it."""
+    """Delete every object of a collection, and in the background what it owns."""
     query = {"propagationPolicy": "Background", **query}
-    # A server that was started again a moment ago answers 429 first.
+    # A server that has just restarted responds with 429 first.
     await eventually(
         lambda: admin.request("DELETE", collection_path, query=query),
         lambda answer: True,
@@ -168,12 +168,12 @@ async def delete_all(admin: AdminClient, collection_path: str, **query: str) -> 
 
 
 async def remove_finalizers(admin: AdminClient, collection_path: str) -> None:
-    """Take the finalizers off all objects of a kind: nobody works here any more who would."""
-    found = await eventually(lambda: admin.get(collection_path), tolerate=ApiStatusError)
-    for each in found["items"]:
-        if each["metadata"].get("finalizers"):
-            with suppress(ApiStatusError):  # it may have gone meanwhile
-                path = f"{collection_path}/{each['metadata']['name']}"
+    """Remove the finalizers of all objects of a collection: no controller is left to do it."""
+    listing = await eventually(lambda: admin.get(collection_path), tolerate=ApiStatusError)
+    for item in listing["items"]:
+        if item["metadata"].get("finalizers"):
+            with suppress(ApiStatusError):  # it may be gone by now
+                path = f"{collection_path}/{item['metadata']['name']}"
                 await admin.patch(path, {"metadata": {"finalizers": None}})
 
 

@@ -1,4 +1,4 @@
-"""The runtime API's way to Kubernetes, on a real server."""
+"""The runtime API's client of Kubernetes, on a real server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ PATIENT_TIMEOUT: Final = aiohttp.ClientTimeout(total=PATIENT_TIMEOUT_SECONDS)
 
 
 class PatientRestClient(RestClient):
-    """Gives each call a minute: a look at a busy cluster fails no test. Not for watches."""
+    """A client whose calls may take a minute: a busy cluster fails no test. Not for watches."""
 
     async def send(
         self,
@@ -64,8 +64,8 @@ async def open_gateway(
     clock = SystemClock()
 
     async def load() -> RestConfig:
-        access = await load_kubeconfig(kubeconfig)
-        return replace(access, server=f"https://127.0.0.1:{port}") if port else access
+        config = await load_kubeconfig(kubeconfig)
+        return replace(config, server=f"https://127.0.0.1:{port}") if port else config
 
     credentials = Credentials(load, await load(), clock)
     metrics = RestMetrics(registry or CollectorRegistry())

@@ -1,4 +1,4 @@
-"""The local system as `make up` makes it, in a folder of the test's own."""
+"""The local system of `make up`, in a folder of the test."""
 
 import asyncio
 import os
@@ -20,26 +20,29 @@ from tests.runner.ports import new_ports
 from tests.support.cluster.product_processes import ProductProcess, run_product_process
 from tests.support.wait.eventually import eventually
 
-# Those of its servers, and of the pods that run there.
+# For the servers, and for the pods that run there.
 PORT_COUNT = 100
 
 
 class LocalSystem:
-    """Runs the commands behind make up, down and status, and looks at what they leave."""
+    """Runs the commands behind make up, down and status, and reads what they leave."""
 
     def __init__(self, state_dir: Path, environment: Mapping[str, str] | None = None) -> None:
         self.state_dir = state_dir
         self.ports = new_ports(PORT_COUNT)
-        given = {"PYTHONPATH": str(ROOT), PORT_RANGE_VARIABLE: f"{self.ports[0]}-{self.ports[-1]}"}
-        self._environment = {**os.environ, **(environment or {}), **given}
+        own_variables = {
+            "PYTHONPATH": str(ROOT),
+            PORT_RANGE_VARIABLE: f"{self.ports[0]}-{self.ports[-1]}",
+        }
+        self._environment = {**os.environ, **(environment or {}), **own_variables}
         self._commands: list[asyncio.subprocess.Process] = []
 
     def preferred_port(self, name: str) -> int:
-        """The port that a server gets if it is free."""
+        """Return the port that a server gets if it is free."""
         return dict(zip(PREFERRED_PORTS, self.ports, strict=False))[name]
 
     async def start_command(self, *arguments: str) -> asyncio.subprocess.Process:
-        """Start a command and let it run, as a script's background job: with Ctrl-C ignored."""
+        """Start a command in the background, as a script does: with Ctrl-C ignored."""
         command = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", sys.executable),
             *("-m", "hack.local", "--home", str(self.state_dir), *arguments),
@@ -53,14 +56,14 @@ class LocalSystem:
         return command
 
     async def kill_commands(self) -> None:
-        """End the commands that still run: `down` would wait for them."""
+        """Kill the commands that still run: `down` would wait for them."""
         for command in self._commands:
             if command.returncode is None:
                 command.kill()
                 await command.wait()
 
     async def run_command(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
-        """Run a command to its end: its exit code and all that it printed."""
+        """Run a command to its end; returns its exit code and its output."""
         process = await self.start_command(*arguments)
         output, _ = await process.communicate(stdin.encode())
         return process.returncode or 0, output.decode()
@@ -76,28 +79,28 @@ class LocalSystem:
         return output
 
     async def kill(self, *names: str) -> None:
-        """kill -9, and wait until they are gone: whoever was told to end lives on a while."""
-        doomed = {
+        """Kill processes with SIGKILL, and wait until they are gone."""
+        targets = {
             name: psutil.Process(pid) for name, pid in self.running_pids().items() if name in names
         }
-        assert doomed.keys() == set(names)
-        for process in doomed.values():
+        assert targets.keys() == set(names)
+        for process in targets.values():
             process.kill()
         await eventually(
             lambda: asyncio.to_thread(lambda: set(self.running_pids().values())),
-            lambda left: left.isdisjoint(process.pid for process in doomed.values()),
+            lambda running: running.isdisjoint(process.pid for process in targets.values()),
         )
 
     def running_pids(self) -> dict[str, int]:
-        """The pids of the processes that belong to this system, by name.
+        """Return the pids of the processes of this system, by name.
 
-        A child has the marks of its parent until it becomes another: the oldest counts.
+        Before its exec a child has the marks of its parent, so the oldest process of a name counts.
         """
         youngest_first = reversed(marked_processes(self.state_dir))
-        found = [
+        named = [
             (read_mark(process, PROCESS_NAME_VARIABLE), process.pid) for process in youngest_first
         ]
-        return {name: pid for name, pid in found if name is not None}
+        return {name: pid for name, pid in named if name is not None}
 
     def pid_files(self) -> dict[str, int]:
         folder = self.state_dir / "pids"
@@ -105,13 +108,13 @@ class LocalSystem:
         return {path.name: int(path.read_text()) for path in files}
 
     def environment(self) -> dict[str, str]:
-        """What `.local/env` tells scripts."""
+        """Return the variables of `.local/env`."""
         lines = (self.state_dir / "env").read_text().splitlines()
         pairs = [line.split("=", 1) for line in lines if not line.startswith("export ")]
         return {name: shlex.split(value)[0] for name, value in pairs}
 
     def run_another_api(self, state_dir: Path) -> AbstractAsyncContextManager[ProductProcess]:
-        """One more replica of the API for the length of the block; `down` does not know it."""
+        """Run one more replica of the API for the length of the block; `down` does not know it."""
         path = product_processes.config_path(self.state_dir, product_processes.RUNTIME_API)
         settings = yaml.safe_load(path.read_text())
         del settings["httpAddr"]

@@ -1,4 +1,4 @@
-"""Nodes that are taken from their pods for a while; other tests use the same ones."""
+"""Nodes that are unavailable for a while; other tests use the same nodes."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from tests.support.wait.eventually import eventually
 
 @asynccontextmanager
 async def make_node_not_ready(admin: AdminClient, name: str) -> AsyncIterator[None]:
-    """The node is not ready in the block; after it, it is as before."""
+    """Make a node not ready for the length of the block."""
     path = f"/api/v1/nodes/{name}"
     try:
         await admin.patch(path, {"metadata": {"labels": {"sim.local/node": "not-ready"}}})
@@ -23,7 +23,7 @@ async def make_node_not_ready(admin: AdminClient, name: str) -> AsyncIterator[No
 
 @asynccontextmanager
 async def cordon_node(admin: AdminClient, name: str) -> AsyncIterator[None]:
-    """The node keeps its pods and takes no more in the block."""
+    """Cordon a node for the length of the block: it keeps its pods and takes no more."""
     path = f"/api/v1/nodes/{name}"
     try:
         await admin.patch(path, {"spec": {"unschedulable": True}})

@@ -1,4 +1,4 @@
-"""The overlays that people apply, as kubectl renders them and on the test run's control plane."""
+"""The shipped overlays, rendered by kubectl or applied to the test run's control plane."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from tests.support.cluster.product_processes import admin_kubectl
 
 OVERLAYS = ("default", "dev", "ha")
 SYSTEM_NAMESPACE = "runtime-system"
-# What runs or waits; definitions, namespaces, accounts and roles are the other tests' too.
+# What one test creates; definitions, namespaces, accounts and roles belong to all tests.
 WORKLOAD_KINDS = (
     "deployments,statefulsets,jobs,services,networkpolicies,poddisruptionbudgets,"
     "configmaps,secrets,persistentvolumeclaims"
@@ -21,9 +21,9 @@ PRODUCT_SELECTOR = "app.kubernetes.io/part-of=gpu-runtime"
 
 
 async def render_overlay(plane: ControlPlane, overlay: str) -> list[dict[str, Any]]:
-    """Every object of an overlay."""
+    """Return every object of an overlay."""
     text = await admin_kubectl(plane).run("kustomize", overlay_path(overlay))
-    return [each for each in yaml.safe_load_all(text) if each]
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def overlay_path(overlay: str) -> str:
@@ -32,7 +32,7 @@ def overlay_path(overlay: str) -> str:
 
 @asynccontextmanager
 async def apply_overlay(plane: ControlPlane, overlay: str) -> AsyncIterator[None]:
-    """The overlay as a person applies it, for the length of the block."""
+    """Apply an overlay for the length of the block, as an operator does."""
     kubectl = admin_kubectl(plane)
     try:
         await kubectl.run("apply", "--server-side", "-k", overlay_path(overlay))
@@ -45,18 +45,18 @@ async def apply_overlay(plane: ControlPlane, overlay: str) -> AsyncIterator[None
 
 
 def find_object(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
-    """The one object of that name, with or without the hash that kustomize puts behind it."""
-    found = [
-        each
-        for each in objects
-        if each["kind"] == kind and each["metadata"]["name"].startswith(name)
+    """Return the only object of that kind and name, with or without the hash of kustomize."""
+    matching = [
+        candidate
+        for candidate in objects
+        if candidate["kind"] == kind and candidate["metadata"]["name"].startswith(name)
     ]
-    assert len(found) == 1, [each["metadata"]["name"] for each in found]
-    return found[0]
+    assert len(matching) == 1, [candidate["metadata"]["name"] for candidate in matching]
+    return matching[0]
 
 
 def overlay_settings(objects: list[dict[str, Any]], program: str) -> dict[str, Any]:
-    """The configuration of a program that an overlay brings."""
+    """Return the configuration of a program in an overlay."""
     data = find_object(objects, "ConfigMap", f"{program}-config")["data"]
     settings: dict[str, Any] = yaml.safe_load(data[f"{program}.yaml"])
     return settings

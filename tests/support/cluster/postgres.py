@@ -1,4 +1,4 @@
-"""A real PostgreSQL of the machine, if there is one."""
+"""A PostgreSQL server, where the machine has PostgreSQL installed."""
 
 import shutil
 import tempfile
@@ -16,9 +16,9 @@ SKIP_REASON = "needs PostgreSQL: apt-get install postgresql, or put initdb and p
 
 @asynccontextmanager
 async def new_postgres(postgres_dir: Path) -> AsyncIterator[PostgresServer]:
-    """A server for the length of the block."""
-    home = Path(tempfile.mkdtemp(prefix="postgres-"))
-    server = PostgresServer(postgres_dir, home, new_port())
+    """Run a server for the length of the block."""
+    state_dir = Path(tempfile.mkdtemp(prefix="postgres-"))
+    server = PostgresServer(postgres_dir, state_dir, new_port())
     try:
         await server.init_data_dir()
         await server.start()
@@ -26,4 +26,4 @@ async def new_postgres(postgres_dir: Path) -> AsyncIterator[PostgresServer]:
         yield server
     finally:
         await server.process.stop()
-        shutil.rmtree(home)
+        shutil.rmtree(state_dir)

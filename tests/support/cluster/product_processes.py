@@ -1,4 +1,4 @@
-"""Our own processes on the test run's control plane, with their accounts and generated roles."""
+"""The product's processes on the test run's control plane, with their accounts and roles."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ from tests.support.wait.eventually import eventually
 
 
 async def install_product(plane: ControlPlane) -> None:
-    """Apply the manifests that `make up` applies, and write the accounts' kubeconfigs."""
+    """Apply the manifests that `make up` applies, and write the kubeconfigs of the accounts."""
     kubectl = admin_kubectl(plane)
     await up.install_manifests(kubectl)
     await wait_kinds_served(plane.admin)
@@ -32,14 +32,14 @@ async def install_product(plane: ControlPlane) -> None:
 
 
 async def wait_kinds_served(admin: AdminClient) -> None:
-    """Wait until our kinds can be found, listed and watched: a definition is only the beginning."""
-    plurals = {each.plural for each in RESOURCES}
+    """Wait until our kinds are discovered, listed and watched, which is later than established."""
+    plurals = {resource.plural for resource in RESOURCES}
     root = f"/apis/{GROUP}/{VERSION}"
 
-    async def found() -> set[str]:
-        return {each["name"] for each in (await admin.get(root))["resources"]}
+    async def served() -> set[str]:
+        return {resource["name"] for resource in (await admin.get(root))["resources"]}
 
-    await eventually(found, plurals.issubset, tolerate=ApiStatusError)
+    await eventually(served, plurals.issubset, tolerate=ApiStatusError)
     for plural in plurals:
         await eventually(partial(admin.get, f"{root}/{plural}"), tolerate=ApiStatusError)
 
@@ -49,7 +49,7 @@ def admin_kubectl(plane: ControlPlane) -> Kubectl:
 
 
 class ProductProcess:
-    """One of our processes and where it answers."""
+    """One process of the product, and its URL."""
 
     def __init__(self, process: Process, url: str) -> None:
         self.process = process
@@ -60,7 +60,7 @@ class ProductProcess:
 async def run_product_process(
     program: product_processes.ProductProgram, state_dir: Path, overrides: Mapping[str, Any]
 ) -> AsyncIterator[ProductProcess]:
-    """`program` with `changes` to its local configuration, ready, for the length of the block."""
+    """Run `program` with `overrides` of its local configuration, for the length of the block."""
     port = new_port()
     process = product_processes.product_process(
         state_dir, program, {**listen_settings(program, port), **overrides}

@@ -1,6 +1,8 @@
-"""`python -m tests.support.cluster.recording_container`: a container that notes what happens to it.
+"""A container program that records what happens to it.
 
-Its name, its notebook and, for a sidecar, the address of its probes come from the environment.
+`python -m tests.support.cluster.recording_container`. The environment holds its name (`NAME`), the
+file to append to (`NOTEBOOK`), a folder to list (`FOLDER`) and, for a sidecar, the address of its
+probes (`HTTP_ADDR`).
 """
 
 import asyncio
@@ -12,21 +14,21 @@ from aiohttp import web
 
 
 def record_line(text: str) -> None:
-    """Add a line to the notebook that all containers of a test share."""
-    with Path(os.environ["NOTEBOOK"]).open("a") as notebook:
-        notebook.write(f"{os.environ['NAME']} {text}\n")
+    """Append a line to the file that all containers of a test share."""
+    with Path(os.environ["NOTEBOOK"]).open("a") as log:
+        log.write(f"{os.environ['NAME']} {text}\n")
 
 
 async def serve_probes(address: str) -> None:
-    """Answer every GET, and note those that are no probes."""
+    """Respond to every GET, and record those that are no readiness probes."""
 
-    async def answer(request: web.Request) -> web.Response:
+    async def respond(request: web.Request) -> web.Response:
         if request.path != "/readyz":
             record_line(request.path)
         return web.Response()
 
     app = web.Application()
-    app.router.add_get("/{path:.*}", answer)
+    app.router.add_get("/{path:.*}", respond)
     runner = web.AppRunner(app)
     await runner.setup()
     host, _, port = address.rpartition(":")
@@ -34,7 +36,7 @@ async def serve_probes(address: str) -> None:
 
 
 async def main() -> None:
-    """Live until told to stop."""
+    """Run until SIGTERM."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     if "HTTP_ADDR" in os.environ:

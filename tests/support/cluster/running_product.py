@@ -1,4 +1,4 @@
-"""The product as it is deployed: a controller and two replicas of the API, on one site."""
+"""The product as it is deployed: a controller and two replicas of the API, in one installation."""
 
 import asyncio
 import secrets
@@ -28,81 +28,83 @@ SPEC_CATALOGUE = {
 
 @dataclass(frozen=True)
 class RunningProduct:
-    """The site, and a caller for each replica of the API."""
+    """An installation, and a client for each replica of its API."""
 
     installation: IsolatedInstallation
     api: ApiClient
     replica: ApiClient
 
     async def create_ready_stock(self, count: int, spec_name: str = "", **resources: Any) -> str:
-        """A spec of which `count` stock units are ready; without GPUs unless they are asked for."""
+        """Create `count` ready stock units, by default without GPUs; returns the spec's name."""
         spec = spec_name or new_name("spec")
         await self.seed_stock(spec, count, **resources)
         await self.wait_ready_stock(spec, count)
         return spec
 
     async def seed_stock(self, spec: str, count: int, **resources: Any) -> None:
-        """Ask for `count` stock units of a spec, and do not wait for them."""
-        asked = {} if spec in SPEC_CATALOGUE else {"memory": "64Mi", **resources}
-        seed = {"operationID": new_name("seed"), "specName": spec, "replicas": count, **asked}
+        """Request `count` stock units of a spec, and do not wait for them."""
+        envelope = {} if spec in SPEC_CATALOGUE else {"memory": "64Mi", **resources}
+        seed = {"operationID": new_name("seed"), "specName": spec, "replicas": count, **envelope}
         assert (await self.api.post(STOCK, seed)).status == 202
 
     async def wait_ready_stock(self, spec: str, count: int) -> list[dict[str, Any]]:
-        """The stock of a spec that can be had, once there are `count` of it."""
+        """Return the unclaimed ready stock of a spec, once there are `count` units of it."""
 
-        async def look() -> list[dict[str, Any]]:
-            found = (await self.api.get(f"{STOCK}?specName={spec}&phase=Ready&limit=500")).data
-            return [each for each in found if "claimedBy" not in each]
+        async def unclaimed() -> list[dict[str, Any]]:
+            stock = (await self.api.get(f"{STOCK}?specName={spec}&phase=Ready&limit=500")).data
+            return [unit for unit in stock if "claimedBy" not in unit]
 
         return await eventually(
-            look, lambda found: len(found) == count, timeout_seconds=MAX_WATCH_GAP_SECONDS
+            unclaimed, lambda units: len(units) == count, timeout_seconds=MAX_WATCH_GAP_SECONDS
         )
 
-    async def create_unit(self, **asked: Any) -> ApiResponse:
-        """The answer to the creation of a unit from stock of its own."""
+    async def create_unit(self, **fields: Any) -> ApiResponse:
+        """Create a unit from stock of its own, and return the response."""
         spec = await self.create_ready_stock(1)
-        answer = await self.api.post(UNITS, create_unit_request(spec, **asked))
-        assert answer.status == 201, answer.body
-        return answer
+        response = await self.api.post(UNITS, create_unit_request(spec, **fields))
+        assert response.status == 201, response.body
+        return response
 
-    async def create_ready_unit(self, **asked: Any) -> str:
-        """The name of a unit that runs."""
-        name: str = (await self.create_unit(**asked)).data["name"]
-        settled = (await self.api.get(f"{UNITS}/{name}?wait=Ready")).data
-        assert settled["phase"] == "Ready", settled
+    async def create_ready_unit(self, **fields: Any) -> str:
+        """Create a unit and wait until it is ready; returns its name."""
+        name: str = (await self.create_unit(**fields)).data["name"]
+        unit = (await self.api.get(f"{UNITS}/{name}?wait=Ready")).data
+        assert unit["phase"] == "Ready", unit
         return name
 
 
 def new_name(prefix: str) -> str:
-    """A name that no other test has."""
+    """Return a name that no other test uses."""
     return f"{prefix}-{secrets.token_hex(4)}"
 
 
-def create_unit_request(spec_name: str, **asked: Any) -> dict[str, Any]:
-    """What a caller sends to get a unit."""
-    named = {"operationID": new_name("create"), "name": new_name("unit")}
-    return {**named, "specName": spec_name, "image": "example/app:1", **asked}
+def create_unit_request(spec_name: str, **fields: Any) -> dict[str, Any]:
+    """Return the request body of a create."""
+    names = {"operationID": new_name("create"), "name": new_name("unit")}
+    return {**names, "specName": spec_name, "image": "example/app:1", **fields}
 
 
 @asynccontextmanager
 async def new_running_product(
     plane: ControlPlane, state_dir: Path
 ) -> AsyncIterator[RunningProduct]:
-    """Three processes with their accounts on a new site, for the length of the block."""
-    async with new_isolated_installation(plane) as site, AsyncExitStack() as processes:
+    """Run a controller and two replicas in a new installation, for the length of the block."""
+    async with new_isolated_installation(plane) as installation, AsyncExitStack() as processes:
         starts = (
             run_product_process(
-                product_processes.CONTROLLER, state_dir / "controller", controller_settings(site)
+                product_processes.CONTROLLER,
+                state_dir / "controller",
+                controller_settings(installation),
             ),
             run_product_process(
-                product_processes.RUNTIME_API, state_dir / "one", api_settings(site)
+                product_processes.RUNTIME_API, state_dir / "one", api_settings(installation)
             ),
             run_product_process(
-                product_processes.RUNTIME_API, state_dir / "two", api_settings(site)
+                product_processes.RUNTIME_API, state_dir / "two", api_settings(installation)
             ),
         )
         _, one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
-        yield RunningProduct(site, ApiClient(one.url), ApiClient(two.url))
+        yield RunningProduct(installation, ApiClient(one.url), ApiClient(two.url))
 
 
 def controller_settings(installation: IsolatedInstallation) -> dict[str, Any]:
@@ -130,8 +132,8 @@ def namespace_settings(installation: IsolatedInstallation) -> dict[str, str]:
 async def run_api(
     installation: IsolatedInstallation, state_dir: Path, **changes: Any
 ) -> AsyncIterator[ProductProcess]:
-    """A ready API for the length of the block; its log is in a file, so that it never blocks."""
+    """Run the API for the length of the block; its log is a file, so that it never blocks."""
     async with run_product_process(
         product_processes.RUNTIME_API, state_dir, {**api_settings(installation), **changes}
-    ) as product:
-        yield product
+    ) as api:
+        yield api

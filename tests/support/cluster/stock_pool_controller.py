@@ -24,15 +24,15 @@ from tests.support.cluster.control_loops import run_control_loop, run_informers
 
 
 class InProcessStockPoolController:
-    """A reconciler with caches of its own, which follow `source` or else the client."""
+    """A stock pool reconciler with its own caches, which follow `source` or else the client."""
 
     def __init__(self, client: Client, namespace: str, source: ListerWatcher | None = None) -> None:
         clock, randomness = SystemClock(), Random(7)
         metrics = InformerMetrics(CollectorRegistry())
-        everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
-        self.caches = Caches(source or client, everywhere, metrics, clock, randomness)
-        events = Client(client.rest, "stock-pool-test")  # no faults, and not counted
-        self._recorder = EventRecorder(events, clock, randomness, "stock-pool-test", "test")
+        one_namespace = Namespaces(stock=namespace, instance=namespace, system=namespace)
+        self.caches = Caches(source or client, one_namespace, metrics, clock, randomness)
+        event_client = Client(client.rest, "stock-pool-test")  # no faults, and not counted
+        self._recorder = EventRecorder(event_client, clock, randomness, "stock-pool-test", "test")
         self.reconciler = StockPoolReconciler(
             self.caches,
             client,
@@ -41,19 +41,19 @@ class InProcessStockPoolController:
             clock,
         )
         loops = LoopFactory(CollectorRegistry(), clock, randomness)
-        self._loop = create_control_loop(self.reconciler, self.caches, everywhere, loops)
+        self._loop = create_control_loop(self.reconciler, self.caches, one_namespace, loops)
 
     @property
     def informers(self) -> tuple[Informer[Any], ...]:
-        """Those that it needs."""
+        """Return the informers that the reconciler reads."""
         return (*self.caches.pools.informers, *self.caches.units.informers)
 
     def run_caches(self) -> AbstractAsyncContextManager[None]:
-        """The caches follow the server for the length of the block, and nothing is done."""
+        """Run only the caches for the length of the block."""
         return run_informers(self.informers)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """The loop runs for the length of the block, with caches and events."""
+        """Run the control loop, its caches and its events for the length of the block."""
         async with background([self._recorder]), run_control_loop(self._loop, self.informers):
             yield

@@ -1,4 +1,4 @@
-"""API processes inside the test's own, each started again whenever it dies."""
+"""API processes inside the test's process, restarted when they crash."""
 
 import asyncio
 import itertools
@@ -14,40 +14,40 @@ from tests.support.faults.faulty_gateway import ProcessKilled
 
 
 class ApiReplicas:
-    """`alive` are those that can be asked; `make` starts a new process."""
+    """Replicas that `new_process` makes; those in `alive` can be called."""
 
     def __init__(self, new_process: Callable[[], KubeServices]) -> None:
-        self._make = new_process
+        self._new_process = new_process
         self._is_closed = False
         self.alive: list[KubeServices] = []
 
     def close(self) -> None:
-        """Start no more processes; call this before `keep_one` is cancelled.
+        """Start no more processes; call this before `run_replica` is cancelled.
 
-        A task group that is cancelled while its process dies raises Killed alone: the cancellation
-        is lost.
+        A task group that is cancelled while its process crashes raises ProcessKilled alone: the
+        cancellation is lost.
         """
         self._is_closed = True
 
     async def run_replica(self) -> None:
-        """Have one more process, until closed and cancelled."""
+        """Run one replica, and restart it after each crash, until closed and cancelled."""
         while not self._is_closed:
-            use_cases = self._make()
+            services = self._new_process()
             try:
                 async with asyncio.TaskGroup() as process:
-                    process.create_task(use_cases.operation_tasks.run())
-                    process.create_task(use_cases.resumer.run())
+                    process.create_task(services.operation_tasks.run())
+                    process.create_task(services.resumer.run())
                     await asyncio.sleep(0)
-                    self.alive.append(use_cases)
+                    self.alive.append(services)
             except* ProcessKilled:
                 pass
             finally:
-                if use_cases in self.alive:
-                    self.alive.remove(use_cases)
+                if services in self.alive:
+                    self.alive.remove(services)
 
 
 class KubeServicesFactory:
-    """Makes the use cases of one process after the other."""
+    """Makes the services of one process after the other, with ids that are unique among them."""
 
     def __init__(self, service_settings: ServiceSettings, clock: Clock, randomness: Random) -> None:
         self._service_settings = service_settings

@@ -1,4 +1,4 @@
-"""The queue of a leading activator, whose writes count among those of its process."""
+"""An activator whose process crashes at its nth write to Kubernetes, the API or the queue."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -26,7 +26,7 @@ READ_SUBJECTS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CON
 
 
 class CrashingNATSConnection:
-    """Passes on what is asked of a connection until the process dies."""
+    """A connection to the queue that counts its writes, until the process crashes."""
 
     def __init__(self, connection: QueueConnection, crashing_client: CrashingRestClient) -> None:
         self._connection = connection
@@ -34,14 +34,14 @@ class CrashingNATSConnection:
 
     @property
     def client(self) -> "CrashingNATSConnection":
-        """Itself: what it does not know the live client does."""
+        """Return this object: it passes unknown attributes on to the live client."""
         return self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._live_client, name)
 
     async def request(self, subject: str, data: bytes, **options: Any) -> Msg:
-        """One request, or the last."""
+        """Send a request; writes count, reads do not."""
         if subject.startswith(READ_SUBJECTS):
             return await self._live_client.request(subject, data, **options)
         return await self._crashing_client.count_write(
@@ -51,12 +51,12 @@ class CrashingNATSConnection:
     @property
     def _live_client(self) -> Client:
         if self._crashing_client.crashed.is_set():
-            raise UnavailableError("the process is dead")
+            raise UnavailableError("the process has crashed")
         return self._connection.client
 
 
 class CrashingManagerBuilder(ManagerBuilder):
-    """Puts an activator together whose leader dies at its writes to the queue, too."""
+    """Builds an activator whose leader counts its writes to the queue, too."""
 
     def __init__(self, crashing_client: CrashingRestClient, *parts: Any) -> None:
         super().__init__(*parts)
@@ -70,7 +70,7 @@ class CrashingManagerBuilder(ManagerBuilder):
 
 
 class CrashingSession:
-    """Calls of the runtime API that count among the writes of a process, and die with it."""
+    """Counts calls of the runtime API among the writes of a process, and crashes with it."""
 
     def __init__(self, session: aiohttp.ClientSession, crashing_client: CrashingRestClient) -> None:
         self._session = session
@@ -80,7 +80,7 @@ class CrashingSession:
     async def request(
         self, method: str, url: str, **options: Any
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One call, which has been answered whole."""
+        """Send a request, and read its response completely."""
 
         async def send() -> aiohttp.ClientResponse:
             async with self._session.request(method, url, **options) as response:
@@ -99,9 +99,9 @@ async def run_crashing_activator(
     count_nats_writes: bool = False,
     clock: Clock | None = None,
 ) -> AsyncIterator[CrashingRestClient]:
-    """An activator without rivals that dies at that write to Kubernetes or to the API.
+    """Run an activator alone that crashes at write number `crash_at_write`.
 
-    Where its queue is mortal, what it writes there counts, too.
+    Writes to Kubernetes and to the API count; with `count_nats_writes`, those to the queue as well.
     """
     registry, clock = CollectorRegistry(), clock or SystemClock()
     async with (
@@ -109,18 +109,20 @@ async def run_crashing_activator(
         aiohttp.ClientSession() as session,
         asyncio.TaskGroup() as group,
     ):
-        mortal = CrashingRestClient(
+        crashing = CrashingRestClient(
             client.rest, crash_at_write=crash_at_write, after_sending=after_sending
         )
-        dying = KubeClient(cast(RestClient, mortal), PROGRAM_NAME)
-        calls = cast(aiohttp.ClientSession, CrashingSession(session, mortal))
-        parts = (dying, calls, registry, clock)
-        made = (
-            CrashingManagerBuilder(mortal, *parts) if count_nats_writes else ManagerBuilder(*parts)
+        crashing_client = KubeClient(cast(RestClient, crashing), PROGRAM_NAME)
+        crashing_session = cast(aiohttp.ClientSession, CrashingSession(session, crashing))
+        parts = (crashing_client, crashing_session, registry, clock)
+        builder = (
+            CrashingManagerBuilder(crashing, *parts)
+            if count_nats_writes
+            else ManagerBuilder(*parts)
         )
-        manager = made.build(without_leader_election(config), load_auth_secrets(config))
+        manager = builder.build(without_leader_election(config), load_auth_secrets(config))
         process = group.create_task(manager.run(asyncio.Event()))
         try:
-            yield mortal
+            yield crashing
         finally:
             process.cancel()

@@ -1,6 +1,6 @@
-"""A program in the test's own loop that is struck at its nth wait; if it dies, nothing of it runs.
+"""A program in the test's event loop that crashes at its nth await; after that none of it runs.
 
-A process that is killed does not unwind: no `finally` runs, and what it holds open is closed.
+A killed process does not unwind: no `finally` runs, and its connections are closed.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ ProgramCoroutine = Coroutine[Any, Any, Any]
 
 
 class AwaitSide(Enum):
-    """Which side of a wait."""
+    """The two sides of an await."""
 
-    SUSPENDED = auto()  # it has just begun: what was written last need not have left
-    RESUMED = auto()  # it is over, and whoever waited does not know yet
+    SUSPENDED = auto()  # it has begun: the last write may not have been sent yet
+    RESUMED = auto()  # it has ended, and its task has not yet run on
 
 
 class CrashingProgram:
-    """Counts the waits of `counted` and of every task that it starts; wait number `at` is struck.
+    """Counts the awaits of `counted` and of all tasks that it starts, and injects a fault at one.
 
-    The strike is death, unless another is given.
+    The fault is a crash, unless `inject` is another.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class CrashingProgram:
 
     @asynccontextmanager
     async def run(self, work: ProgramCoroutine) -> AsyncIterator["asyncio.Task[Any]"]:
-        """Work for the length of the block, or until death; what is left of it ends after."""
+        """Run a coroutine until the block ends or the program crashes, then clean up its tasks."""
         async with asyncio.TaskGroup() as group:
             before = _CURRENT_PROGRAM.set(self)
             process = group.create_task(work)
@@ -60,17 +60,17 @@ class CrashingProgram:
                 process.cancel()
 
     def crash(self) -> None:
-        """Go no further, and close what is open as the kernel does."""
+        """Freeze the program, and close its connections as the kernel does."""
         self.has_crashed = True
-        for each in self._transports:
-            each.abort()
+        for transport in self._transports:
+            transport.abort()
 
     def register_transport(self, transport: asyncio.Transport) -> None:
-        """It has opened a connection."""
+        """Remember a connection that the program has opened."""
         self._transports.append(transport)
 
     def record_await(self, side: AwaitSide) -> None:
-        """A task of it has come to one side of a wait."""
+        """Count one side of an await of a task, and inject the fault when it is due."""
         if self.has_crashed or not _IS_COUNTED.get():
             return
         self._await_counts[side] += 1
@@ -79,29 +79,29 @@ class CrashingProgram:
             self._inject()
 
     def begin_task(self, work: ProgramCoroutine) -> None:
-        """A task of it takes its first step."""
+        """Count the awaits of a task from its first step on if it runs `counted`."""
         if getattr(work, "cr_code", None) is self._counted.__code__:
             _IS_COUNTED.set(True)
 
     @property
     def is_frozen(self) -> bool:
-        """Whether its tasks must not go on."""
+        """Return whether the program has crashed and is not cleaned up yet."""
         return self.has_crashed and not self._is_cleaned_up
 
     def freeze(self) -> Any:
-        """What a task waits for that has died."""
+        """Return a future for a crashed task to wait for."""
         self._frozen_futures.append(asyncio.get_running_loop().create_future())
         return next(self._frozen_futures[-1].__await__())
 
     def _clean_up(self) -> None:
         self._is_cleaned_up = True
-        for each in self._frozen_futures:
-            if not each.done():
-                each.set_result(None)
+        for future in self._frozen_futures:
+            if not future.done():
+                future.set_result(None)
 
 
 class TaskSteps(Coroutine[Any, Any, Any]):
-    """The steps of one task of a program, as long as that lives; then it hears nothing."""
+    """The steps of one task of a program; after a crash they stop."""
 
     def __init__(self, program: CrashingProgram, work: ProgramCoroutine) -> None:
         self._program = program
@@ -110,15 +110,15 @@ class TaskSteps(Coroutine[Any, Any, Any]):
         self._was_frozen = False
 
     def send(self, value: Any) -> Any:
-        """Go on with what has come."""
+        """Resume the task with a value."""
         return self._step(partial(self._work.send, value))
 
     def throw(self, *error: Any) -> Any:
-        """Go on with what went wrong."""
+        """Resume the task with an exception."""
         return self._step(partial(self._work.throw, *error))
 
     def close(self) -> None:
-        """Unwind."""
+        """Unwind the task."""
         self._work.close()
 
     def __await__(self) -> Generator[Any, Any, Any]:
@@ -147,16 +147,16 @@ _IS_COUNTED: ContextVar[bool] = ContextVar("counts", default=False)
 
 @contextmanager
 def enable_crashes(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-    """Within the block tasks and connections of this loop belong to the program that made them."""
+    """Let new tasks and connections of this loop belong to the current program, in the block."""
     make_transport = loop._make_socket_transport  # type: ignore[attr-defined]
 
-    def made(*given: Any, **more: Any) -> asyncio.Transport:
-        transport: asyncio.Transport = make_transport(*given, **more)
+    def register(*arguments: Any, **options: Any) -> asyncio.Transport:
+        transport: asyncio.Transport = make_transport(*arguments, **options)
         if program := _CURRENT_PROGRAM.get():
             program.register_transport(transport)
         return transport
 
-    loop._make_socket_transport = made  # type: ignore[attr-defined]
+    loop._make_socket_transport = register  # type: ignore[attr-defined]
     loop.set_task_factory(_task_factory)
     try:
         yield
@@ -178,17 +178,17 @@ ProgramRun = Callable[[int, AwaitSide], Coroutine[Any, Any, CrashingProgram]]
 
 
 async def crash_at_every_await(run: ProgramRun) -> None:
-    """A life for each wait and for each side of it, until one ends before its wait has come."""
+    """Run a program once for each await and each side of it, until a run ends before its await."""
     with enable_crashes(asyncio.get_running_loop()):
         for first in itertools.count(1, MAX_CONCURRENT_RUNS):
-            came = await _run_batch(run, range(first, first + MAX_CONCURRENT_RUNS))
-            assert any(came) or first > 1, "nothing waits any more: this finds nothing"
-            if not all(came):
+            injected = await _run_batch(run, range(first, first + MAX_CONCURRENT_RUNS))
+            assert any(injected) or first > 1, "no await was reached: this tests nothing"
+            if not all(injected):
                 return
 
 
 async def _run_batch(run: ProgramRun, await_numbers: range) -> list[bool]:
-    """Whether each life has come to its wait."""
+    """Return for each run whether it has reached its await."""
     async with asyncio.TaskGroup() as group:
-        lives = [group.create_task(run(at, moment)) for at in await_numbers for moment in AwaitSide]
-    return [each.result().was_injected.is_set() for each in lives]
+        runs = [group.create_task(run(at, side)) for at in await_numbers for side in AwaitSide]
+    return [each_run.result().was_injected.is_set() for each_run in runs]

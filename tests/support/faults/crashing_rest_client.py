@@ -1,4 +1,4 @@
-"""A connection that dies with its process: at the nth write, before it is sent or after."""
+"""A client of Kubernetes that crashes at its nth write, before or after sending it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class CrashingRestClient:
-    """Passes on what a RestClient does until its hour has come; from then on nobody answers.
+    """Passes requests on to a RestClient until the crash; after it, all raise UnreachableError.
 
-    Writes of Events do not count: they are told by the way, and in no certain order.
+    Writes of Events do not count: the recorder sends them in no certain order.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class CrashingRestClient:
         return self._rest.server
 
     async def send(self, request: KubeRequest, **options: float) -> bytes:
-        """One request, or the last."""
+        """Send a request; writes count, reads do not."""
         if self.crashed.is_set():
-            raise UnreachableError("the process is dead")
+            raise UnreachableError("the process has crashed")
         if request.method == "GET" or "/events" in request.path:
             return await self._rest.send(request, **options)
         return await self.count_write(
@@ -58,7 +58,7 @@ class CrashingRestClient:
         )
 
     async def count_write(self, description: str, send: Callable[[], Awaitable[T]]) -> T:
-        """One write of any kind, or the last."""
+        """Count a write of any kind and send it, or crash at it."""
         if self._is_counted(description):
             self._writes_left -= 1
             if self._writes_left == 0:
@@ -84,28 +84,28 @@ async def run_crashing_controller(
     after_sending: bool,
     is_counted: Callable[[str], bool] = bool,
 ) -> AsyncIterator[CrashingRestClient]:
-    """A controller that will die at that write; whatever it still has in hand ends with the block.
+    """Run a controller that crashes at write number `crash_at_write`, for the length of the block.
 
-    Of some writes only, where not all count. It leads without an election: its successor would
-    have to wait for the lease.
+    `is_counted` selects the writes that count. The controller leads without an election: its
+    successor would have to wait for the lease.
     """
     registry, clock = CollectorRegistry(), SystemClock()
     async with (
         open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        mortal = CrashingRestClient(
+        crashing = CrashingRestClient(
             client.rest,
             crash_at_write=crash_at_write,
             after_sending=after_sending,
             is_counted=is_counted,
         )
-        dying = Client(cast(RestClient, mortal), FIELD_MANAGER)
-        manager = ManagerBuilder(dying, registry, clock).build(
+        crashing_client = Client(cast(RestClient, crashing), FIELD_MANAGER)
+        manager = ManagerBuilder(crashing_client, registry, clock).build(
             config_without_leader_election(installation)
         )
         process = group.create_task(manager.run(asyncio.Event()))
         try:
-            yield mortal
+            yield crashing
         finally:
             process.cancel()

@@ -1,4 +1,4 @@
-"""An API process whose nth call goes wrong in one way, and what goes on after that."""
+"""An API process whose nth call of Kubernetes fails in one way, and what follows."""
 
 import asyncio
 import itertools
@@ -24,7 +24,7 @@ AfterFault = Literal["replay", "resume"]
 
 
 class FaultAtCall:
-    """The fault of call number `at`; all others go well."""
+    """The fault of call number `call_number`; all others succeed."""
 
     def __init__(self, call_number: int, fault: CallFault) -> None:
         self._call_number = call_number
@@ -39,9 +39,10 @@ class FaultAtCall:
 
 
 class FaultyRuns:
-    """Sends commands to processes that are struck; `answers` is what the caller was told.
+    """Sends commands to faulty processes, and keeps the results of the caller.
 
-    Afterwards the caller repeats its request, or goes away and leaves it to the resumption.
+    After a fault the caller repeats its request ("replay"), or leaves the operation to the
+    resumption ("resume").
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class FaultyRuns:
         self.results: list[CallerResult] = []
 
     async def send(self, command: CreateUnit | SeedStock, fault_at_call: FaultAtCall) -> None:
-        """Once, to a process that may die of it; the work behind the answer ends or dies too."""
+        """Send a command once to a process that may crash; wait until its work has ended."""
         client = FaultyGateway(self._environment.gateway(), fault_at_call)
         try:
             async with run_process(self._processes.new(client)) as process:
@@ -66,57 +67,64 @@ class FaultyRuns:
     async def fault_every_call(
         self, commands: Iterator[CreateUnit | SeedStock], fault: CallFault
     ) -> int:
-        """One command for each call that it makes, each to its end. How many calls there are."""
+        """Send a command for each of its calls, with a fault at that call; the number of calls."""
         for at in itertools.count(1):
-            command, strike = next(commands), FaultAtCall(at, fault)
-            await self.send(command, strike)
+            command, fault_at_call = next(commands), FaultAtCall(at, fault)
+            await self.send(command, fault_at_call)
             await (self.replay(command) if self._after_fault == "replay" else self.resume())
-            if not strike.was_injected:
+            if not fault_at_call.was_injected:
                 return at - 1
-        raise AssertionError("there is always one call more")
+        raise AssertionError("itertools.count never ends")
 
     async def replay(self, command: CreateUnit | SeedStock) -> None:
-        """By another process, to the end."""
+        """Repeat a command on another process, and wait until its operation is final."""
         async with run_process(self._processes.new(self._environment.gateway())) as process:
             await self._call(process, command)
             await eventually(lambda: self._is_operation_final(command))
 
     async def resume(self) -> None:
-        """All that is unfinished, by a process that nobody asks for anything."""
+        """Resume all unfinished operations on a process that has no callers."""
         async with run_process(self._processes.new(self._environment.gateway())) as process:
             await process.resumer.resume_unfinished(await process.resumer.resume_unfinished(set()))
             await eventually(self._are_operations_final)
 
     async def _call(self, process: KubeServices, command: CreateUnit | SeedStock) -> None:
-        answer = await call_once(process, command)
-        self.results += [answer] if answer else []
+        result = await call_once(process, command)
+        self.results += [result] if result else []
 
     async def _wait_work_ended(
         self, process: KubeServices, command: CreateUnit | SeedStock
     ) -> None:
-        """Wait until the work ends in one way or another."""
+        """Wait until the work of the command ends, with or without an error."""
         with suppress(kube_errors.KubeError, ServiceError):
             await process.operation_tasks.join(
                 command.operation_id, do_nothing, timeout_seconds=30.0
             )
 
     async def _is_operation_final(self, command: CreateUnit | SeedStock) -> bool:
-        seen = await OperationsSnapshot.take(
+        snapshot = await OperationsSnapshot.take(
             self._environment.observer, self._environment.service_settings
         )
-        of_it = [each for each in seen.operations if each.spec.operation_id == command.operation_id]
-        return all(map(is_final, of_it))
+        operations = [
+            operation
+            for operation in snapshot.operations
+            if operation.spec.operation_id == command.operation_id
+        ]
+        return all(map(is_final, operations))
 
     async def _are_operations_final(self) -> bool:
-        seen = await OperationsSnapshot.take(
+        snapshot = await OperationsSnapshot.take(
             self._environment.observer, self._environment.service_settings
         )
-        return all(map(is_final, seen.operations))
+        return all(map(is_final, snapshot.operations))
 
 
 @asynccontextmanager
 async def run_process(process: KubeServices) -> AsyncIterator[KubeServices]:
-    """The process with its workshop open; a group with Killed in it if it dies."""
+    """Run the background tasks of a process for the length of the block.
+
+    Raises a group with ProcessKilled if the process crashes.
+    """
     async with asyncio.TaskGroup() as group:
         work = group.create_task(process.operation_tasks.run())
         await asyncio.sleep(0)
@@ -125,4 +133,4 @@ async def run_process(process: KubeServices) -> AsyncIterator[KubeServices]:
 
 
 async def do_nothing() -> None:
-    """What is done where nothing is under way."""
+    """Return at once: the work to start where none is under way."""

@@ -1,4 +1,4 @@
-"""A client that somebody else is always a moment ahead of."""
+"""Clients of the controller library whose writes fail or crash, on a real server."""
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Object)
 
 
 class ConflictingWriteClient(Client):
-    """Just before its first patch or delete somebody else does something, once."""
+    """A client whose first patch or delete comes just after a write by another client."""
 
     def __init__(self, client: Client, other_write: Callable[[], Awaitable[object]]) -> None:
         super().__init__(client.rest, "library-tests")
@@ -43,18 +43,18 @@ class ConflictingWriteClient(Client):
 
 
 class SimulatedCrashError(Exception):
-    """The process is gone: whatever it does after this is not done."""
+    """The process has crashed: none of its later writes happens."""
 
 
 class CrashPoint(StrEnum):
-    """What is lost when a client dies: the write, or the answer to it."""
+    """What a crash loses: the write, or only its response."""
 
     BEFORE = "before"
     AFTER = "after"
 
 
 class CountingClient(Client):
-    """Counts its writes."""
+    """A client that counts its writes."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client.rest, "library-tests")
@@ -62,9 +62,9 @@ class CountingClient(Client):
 
     async def create(self, kind: Kind[T], body: Body) -> T:
         number = self.begin_write()
-        made = await super().create(kind, body)
+        created = await super().create(kind, body)
         self.end_write(number)
-        return made
+        return created
 
     async def patch(self, kind: Kind[T], key: ObjectKey, body: Body, subresource: str = "") -> T:
         number = self.begin_write()
@@ -85,16 +85,16 @@ class CountingClient(Client):
         return deleted
 
     def begin_write(self) -> int:
-        """A write is about to be sent; its number, from 1."""
+        """Return the number of a write that is about to be sent, from 1."""
         self.writes += 1
         return self.writes
 
     def end_write(self, number: int) -> None:
-        """The write of that number was answered."""
+        """Do nothing: the write of that number was answered."""
 
 
 class CrashingClient(CountingClient):
-    """Dies at the write of number `fatal`: from then on nothing more is sent."""
+    """A client that crashes at one write: from then on it sends nothing."""
 
     def __init__(self, client: Client, crash_at_write: int, crash_point: CrashPoint) -> None:
         super().__init__(client)
@@ -116,7 +116,7 @@ class CrashingClient(CountingClient):
 
 
 class LostAnswerClient(CountingClient):
-    """Does not hear the answer to every nth write, which has taken effect."""
+    """A client that loses the response of every nth write, which has taken effect."""
 
     def __init__(self, client: Client, every: int) -> None:
         super().__init__(client)
@@ -126,4 +126,4 @@ class LostAnswerClient(CountingClient):
     def end_write(self, number: int) -> None:
         if number % self._every == 0:
             self.lost_answers += 1
-            raise UnreachableError("the answer was lost")
+            raise UnreachableError("the response was lost")

@@ -1,4 +1,4 @@
-"""A way to Kubernetes on which calls go wrong, or the process dies, where a test says so."""
+"""A client of Kubernetes on which calls fail, or the process crashes, as a test decides."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from enum import Enum, auto
@@ -19,28 +19,28 @@ class CallFault(Enum):
     """What can happen to one call."""
 
     NONE = auto()
-    DELAYED = auto()  # the process stands still before it is sent, and others go on
+    DELAYED = auto()  # the process pauses before it sends, and others continue
     UNREACHABLE = auto()  # nothing was sent
-    TIMEOUT = auto()  # it was sent, and nothing came of it
-    LOST_ANSWER = auto()  # it took effect, and the answer never came
+    TIMEOUT = auto()  # it was not executed, and the process does not know
+    LOST_ANSWER = auto()  # it took effect, and the response was lost
     BUSY = auto()
-    CONFLICT = auto()  # a 409 that is not about our object; of a create, as quotas give
-    QUOTA_EXCEEDED = auto()  # a quota has no room for what would be made
-    SERVER_ERROR = auto()  # a 500 of a call that took effect
+    CONFLICT = auto()  # a 409 that is not about our object; for a create, that of a quota
+    QUOTA_EXCEEDED = auto()  # a quota forbids the new object
+    SERVER_ERROR = auto()  # it took effect, and the response is a 500
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
 
 
 async def do_not_pause() -> None:
-    """Where nobody else is to go on meanwhile."""
+    """Return at once: no other process has to continue meanwhile."""
 
 
 class ProcessKilled(BaseException):
-    """The process is gone: nothing of it runs any more."""
+    """The process has crashed: none of it runs any more."""
 
 
 class FaultyGateway:
-    """Implements the port `Cluster` on top of another; `fault` decides what becomes of a call."""
+    """A KubeClient on top of another; `next_fault` decides the fault of each call."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class FaultyGateway:
         call: Callable[[], Awaitable[R]],
         conflict: type[kube_errors.KubeError] | None = None,
     ) -> R:
-        """`conflict` is what a 409 means to it."""
+        """Call with the next fault; `conflict` is the error that a 409 of this call becomes."""
         self._check_alive(CallFault.NONE)
         fault = self._next_fault()
         if fault is CallFault.DELAYED:
@@ -131,13 +131,13 @@ class FaultyGateway:
     def _fail_before(self, fault: CallFault, conflict: type[kube_errors.KubeError] | None) -> None:
         match fault:
             case CallFault.UNREACHABLE:
-                raise kube_errors.UnreachableError("nobody listens")
+                raise kube_errors.UnreachableError("connection refused")
             case CallFault.TIMEOUT:
-                raise kube_errors.RequestTimeoutError("nobody answers")
+                raise kube_errors.RequestTimeoutError("no response")
             case CallFault.BUSY:
                 raise kube_errors.ThrottledError("come back later", 1)
             case CallFault.CONFLICT if conflict is not None:
-                raise conflict("somebody else wrote something else")
+                raise conflict("another write came first")
             case CallFault.QUOTA_EXCEEDED if conflict is kube_errors.ThrottledError:
                 raise kube_errors.QuotaExceededError("403", "exceeded quota")
             case CallFault.KILLED_BEFORE:
@@ -146,13 +146,13 @@ class FaultyGateway:
     def _fail_after(self, fault: CallFault) -> None:
         match fault:
             case CallFault.LOST_ANSWER:
-                raise kube_errors.RequestTimeoutError("the answer was lost")
+                raise kube_errors.RequestTimeoutError("the response was lost")
             case CallFault.SERVER_ERROR:
                 raise kube_errors.ServerError("500")
         self._check_alive(fault)
 
     def _check_alive(self, fault: CallFault) -> None:
-        """Go on, unless the process has died, at this call or at another."""
+        """Raise ProcessKilled if the process has crashed, at this call or an earlier one."""
         self.is_dead |= fault in (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
         if self.is_dead:
             raise ProcessKilled

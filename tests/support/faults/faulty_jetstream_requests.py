@@ -1,4 +1,4 @@
-"""A way to the queue on which calls go wrong, or the process dies, where a test says so."""
+"""JetStream requests of the API that fail, or crash the process, as a test decides."""
 
 from collections.abc import Callable, Mapping
 
@@ -21,7 +21,7 @@ REQUEST_FAULTS = (
 
 
 class FaultyJetStreamRequests(JetStreamRequests):
-    """Asks a real queue; `fault` decides what becomes of a call."""
+    """Sends requests to a real queue; `next_fault` decides the fault of each."""
 
     def __init__(self, connection: QueueConnection, next_fault: Callable[[], CallFault]) -> None:
         super().__init__(connection, CircuitBreaker(SystemClock()))
@@ -31,20 +31,20 @@ class FaultyJetStreamRequests(JetStreamRequests):
     async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
-        """One call, as well as it goes."""
+        """Send a request with the next fault."""
         fault = CallFault.KILLED_BEFORE if self._is_dead else self._next_fault()
         self._is_dead |= fault in (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
         match fault:
             case CallFault.UNREACHABLE:
-                raise QueueNotSentError("nobody listens")
+                raise QueueNotSentError("connection refused")
             case CallFault.TIMEOUT:
-                raise QueueTimeoutError("nobody answers")
+                raise QueueTimeoutError("no reply")
             case CallFault.KILLED_BEFORE:
                 raise ProcessKilled
-        answer = await super().request(subject, payload, headers)
+        reply = await super().request(subject, payload, headers)
         match fault:
             case CallFault.LOST_ANSWER:
-                raise QueueTimeoutError("the answer was lost")
+                raise QueueTimeoutError("the reply was lost")
             case CallFault.KILLED_AFTER:
                 raise ProcessKilled
-        return answer
+        return reply

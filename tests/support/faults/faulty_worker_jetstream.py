@@ -1,4 +1,4 @@
-"""A worker's queue on which the nth call goes wrong, or the worker dies of it."""
+"""A worker's JetStream client whose nth call fails or crashes the worker."""
 
 from collections.abc import Awaitable, Callable
 from enum import Enum, auto
@@ -19,7 +19,7 @@ class QueueFault(Enum):
 
     NONE = auto()
     UNREACHABLE = auto()  # nothing was sent
-    LOST_ANSWER = auto()  # it took effect, and nobody heard of it
+    LOST_ANSWER = auto()  # it took effect, and the reply was lost
     KILLED_BEFORE = auto()
     KILLED_AFTER = auto()
 
@@ -28,7 +28,7 @@ QUEUE_FAULTS = tuple(fault for fault in QueueFault if fault is not QueueFault.NO
 
 
 class WorkerKilled(BaseException):
-    """The process is gone: nothing of it runs any more."""
+    """The worker has crashed: none of it runs any more."""
 
 
 class FaultyWorkerJetStream(JetStreamClient):
@@ -48,7 +48,7 @@ class FaultyWorkerJetStream(JetStreamClient):
         return self
 
     def kill(self) -> None:
-        """Die at the next call, whichever it is."""
+        """Crash at the next call."""
         self.is_dead = True
 
     async def acknowledge(self, reply: str, ack: bytes) -> None:
@@ -77,16 +77,16 @@ class FaultyWorkerJetStream(JetStreamClient):
         self.was_injected |= is_now
         fault = self._fault if is_now else QueueFault.NONE
         if fault is QueueFault.UNREACHABLE:
-            raise QueueError("nobody listens")
+            raise QueueError("connection refused")
         if fault is QueueFault.KILLED_BEFORE:
             self._die()
-        done = await call()
+        result = await call()
         if fault is QueueFault.LOST_ANSWER:
-            raise QueueError("the answer was lost")
+            raise QueueError("the reply was lost")
         if fault is QueueFault.KILLED_AFTER:
             self._die()
         self._check_alive()
-        return done
+        return result
 
     def _die(self) -> None:
         self.is_dead = True

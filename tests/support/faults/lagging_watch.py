@@ -1,4 +1,4 @@
-"""A source of lists and watches that tells nothing new of one kind for as long as a test wants."""
+"""Watches of one kind that deliver nothing until a test lets them, alone or in a controller."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Object)
 
 
 class LaggingWatch:
-    """A watch whose news wait."""
+    """A watch that holds its events back until `may_deliver` is set."""
 
     def __init__(self, events: WatchStream, may_deliver: asyncio.Event) -> None:
         self._events = events
@@ -42,7 +42,7 @@ class LaggingWatch:
 
 
 class LaggingSource:
-    """A client's lists and watches; those of `kind` lag until `catch_up`."""
+    """The lists and watches of a client; watches of one kind lag until `catch_up`."""
 
     def __init__(self, client: Client, kind: Kind[Any]) -> None:
         self._client = client
@@ -66,7 +66,7 @@ class LaggingSource:
 
 
 class LaggingClient(Client):
-    """Its watches of `kind` lag until `catch_up`."""
+    """A client whose watches of one kind lag until `catch_up`."""
 
     def __init__(self, client: Client, kind: Kind[Any]) -> None:
         super().__init__(client.rest, FIELD_MANAGER)
@@ -89,19 +89,19 @@ class LaggingClient(Client):
 async def run_lagging_controller(
     installation: IsolatedInstallation, kind: Kind[Any], **changes: Any
 ) -> AsyncIterator[LaggingClient]:
-    """A controller without rivals for the length of the block."""
+    """Run a controller alone, with lagging watches, for the length of the block."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     async with (
         open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        late = LaggingClient(client, kind)
-        manager = ManagerBuilder(late, registry, clock).build(
+        lagging_client = LaggingClient(client, kind)
+        manager = ManagerBuilder(lagging_client, registry, clock).build(
             config_without_leader_election(installation, **changes)
         )
         group.create_task(manager.run(stop))
         try:
-            yield late
+            yield lagging_client
         finally:
-            late.catch_up()
+            lagging_client.catch_up()
             stop.set()

@@ -1,4 +1,4 @@
-"""Kills all over a local system in an order of chance, and what brings the victims back."""
+"""Kills of random processes of a local system, and their restart."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +17,10 @@ TIMEOUT_SECONDS = 120.0
 
 
 class RandomKiller:
-    """`replicas` are those of the API that `make up` does not know; pods are restarted for us."""
+    """Kills servers, containers and `replicas` of the API that `make up` does not know.
+
+    The pod runner restarts containers.
+    """
 
     def __init__(
         self, system: LocalSystem, replicas: Mapping[str, Process], randomness: Random
@@ -27,24 +30,24 @@ class RandomKiller:
         self._randomness = randomness
 
     def random_victims(self) -> list[str]:
-        """Every server and replica once, and some containers."""
+        """Return every server and replica once, and some containers, in random order."""
         names = [*SERVER_PROCESSES, *self._replicas, *[CONTAINER] * CONTAINER_KILLS]
         self._randomness.shuffle(names)
         return names
 
     async def kill(self, victim: str) -> None:
-        """End one at once, in the middle of what it does."""
+        """Kill one victim at once."""
         if victim in self._replicas:
             await self._replicas[victim].kill()
         elif victim == CONTAINER:
             containers = await eventually(self._container_pids, timeout_seconds=TIMEOUT_SECONDS)
-            with suppress(psutil.NoSuchProcess):  # it may have had enough by itself
+            with suppress(psutil.NoSuchProcess):  # it may have ended by itself
                 psutil.Process(self._randomness.choice(containers)).kill()
         else:
             await self._system.kill(victim)
 
     async def restart(self, victim: str) -> None:
-        """What an operator does about it."""
+        """Restart a victim, as an operator does."""
         if victim in self._replicas:
             self._replicas[victim].start()
         elif victim != CONTAINER:

@@ -1,4 +1,4 @@
-"""A site on a real server, with the real controller, as a place where operations run."""
+"""A schedule environment on a real server, with the real controller."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -26,9 +26,9 @@ API_WAIT_SECONDS: Final = 20.0
 
 
 class RealEnvironment:
-    """Stock takes no GPU here, so that hundreds fit.
+    """An installation whose stock takes no GPU, so that hundreds of units fit.
 
-    `gateway` is the way to Kubernetes of the processes that run in the test.
+    `gateway` is the client of the processes that run in the test; `observer` is the test's own.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RealEnvironment:
         self.service_settings = ServiceSettings(
             names.stock, names.instance, names.system, Catalogue(), seconds
         )
-        self._site = installation
+        self._installation = installation
         self._gateway = gateway
 
     def gateway(self) -> KubeClient:
@@ -54,23 +54,25 @@ class RealEnvironment:
         return KubeServicesFactory(self.service_settings, self.clock, randomness)
 
     async def run_controller(self, client: KubeClient) -> None:
-        """It runs beside, with its own account and its own way to the server."""
+        """Wait until cancelled: the controller runs beside, with its own account and client."""
         await asyncio.Event().wait()
 
     async def create_ready_stock(self, name: str, spec: str) -> str:
-        """Ready stock; its uid."""
+        """Create a stock unit, and wait until it is ready; its uid."""
         uid = await self._create_stock(name, spec)
         await eventually(lambda: self._was_ready(name), timeout_seconds=MAX_WATCH_GAP_SECONDS)
         return uid
 
     async def create_all_ready_stock(self, count: int, spec: str) -> set[str]:
-        """Make `count` units of stock and wait until all are ready; returns their uids."""
+        """Create `count` stock units, and wait until all are ready; their uids."""
         names = (f"{spec}-stock-{number}" for number in range(count))
         uids = set(await asyncio.gather(*(self._create_stock(name, spec) for name in names)))
         await eventually(
-            lambda: self._site.list("gpuunits", namespace=self.service_settings.stock_namespace),
+            lambda: self._installation.list(
+                "gpuunits", namespace=self.service_settings.stock_namespace
+            ),
             lambda stock: (
-                uids <= {each["metadata"]["uid"] for each in stock if is_ready_stock(each)}
+                uids <= {unit["metadata"]["uid"] for unit in stock if is_ready_stock(unit)}
             ),
             timeout_seconds=MAX_WATCH_GAP_SECONDS,
         )
@@ -78,24 +80,24 @@ class RealEnvironment:
 
     async def _create_stock(self, name: str, spec: str) -> str:
         body = unit_manifest(name, specName=spec, gpu=0, memory="1Mi")
-        made = await self._site.create(
+        created = await self._installation.create(
             "gpuunits", body, namespace=self.service_settings.stock_namespace
         )
-        return str(made["metadata"]["uid"])
+        return str(created["metadata"]["uid"])
 
     async def _was_ready(self, name: str) -> bool:
-        """Also what somebody has taken already."""
+        """Return whether the stock unit is ready, or was consumed."""
         try:
-            return is_ready_stock(await self._site.get_stock(name))
+            return is_ready_stock(await self._installation.get_stock(name))
         except ApiStatusError as error:
             return error.status == 404
 
     def recorded_ready_uids(self) -> frozenset[str]:
-        """Nobody has kept that here."""
+        """Return no uids: this environment does not record them."""
         return frozenset()
 
     async def wait_final_snapshot(self) -> OperationsSnapshot:
-        """What there is once it no longer changes."""
+        """Return the snapshot once nothing changes any more."""
         return await wait_unchanged(
             lambda: OperationsSnapshot.take(self.observer, self.service_settings), self.clock
         )
@@ -109,9 +111,10 @@ def is_ready_stock(stock: Mapping[str, Any]) -> bool:
 async def new_real_environment(
     installation: IsolatedInstallation, api_wait_seconds: float = API_WAIT_SECONDS
 ) -> AsyncIterator[RealEnvironment]:
-    """The world of a site, with a controller, for the length of the block.
+    """Run a controller, and open the clients, for the length of the block.
 
-    `seconds` of the hurried clock after it was asked the API answers, finished or not.
+    The API responds after `api_wait_seconds` of the fast clock, also when an operation is
+    unfinished.
     """
     async with (
         open_gateway(installation.api_kubeconfig) as gateway,

@@ -1,4 +1,4 @@
-"""Callers of the API who repeat what was not answered, on whichever replica."""
+"""Callers of the API that repeat unanswered requests on any replica."""
 
 import asyncio
 from random import Random
@@ -19,7 +19,7 @@ from tests.support.faults.faulty_gateway import ProcessKilled
 
 
 class RetryingCallers:
-    """All of them; `answers` is what they were told."""
+    """All callers of a schedule; `results` is what they got."""
 
     def __init__(self, replicas: ApiReplicas, clock: Clock, randomness: Random) -> None:
         self._replicas = replicas
@@ -28,24 +28,24 @@ class RetryingCallers:
         self.results: list[CallerResult] = []
 
     async def call(self, command: CreateUnit | SeedStock) -> None:
-        """Repeat the request until it is answered; sent away, come back once or twice."""
+        """Repeat a request until it has a result; after a refusal, once or twice more."""
         tries = self._randomness.randrange(1, 4)
         while tries:
             await self._clock.sleep(self._randomness.uniform(0.0, 0.5))
             if not self._replicas.alive:
                 continue
-            answer = await call_once(self._randomness.choice(self._replicas.alive), command)
-            if answer is None:
+            result = await call_once(self._randomness.choice(self._replicas.alive), command)
+            if result is None:
                 continue
-            self.results.append(answer)
-            if answer.error_code:
+            self.results.append(result)
+            if result.error_code:
                 tries -= 1
-            elif answer.unit_uid or isinstance(command, SeedStock):
+            elif result.unit_uid or isinstance(command, SeedStock):
                 return
 
 
 async def call_once(replica: KubeServices, command: CreateUnit | SeedStock) -> CallerResult | None:
-    """One request; None if the caller cannot know what became of it."""
+    """Send one request; None if the caller cannot know its result."""
     try:
         return await call_replica(replica, command)
     except (OperationLostError, ProcessKilled):
@@ -54,7 +54,7 @@ async def call_once(replica: KubeServices, command: CreateUnit | SeedStock) -> C
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return None  # the process that did the work is gone
+        return None  # the process that did the work has crashed
     except kube_errors.KubeError as error:
         return refusal_result(command, service_error_from_kube(error))
     except ServiceError as error:
@@ -62,7 +62,7 @@ async def call_once(replica: KubeServices, command: CreateUnit | SeedStock) -> C
 
 
 def refusal_result(command: CreateUnit | SeedStock, error: ServiceError) -> CallerResult | None:
-    """What an error tells; None where it only says to come back."""
+    """Return the result of an error; None where it only asks for a retry."""
     if isinstance(error, ServiceUnavailableError | DeadlineExceededError):
         return None
     return CallerResult(command.operation_id, is_new=False, error_code=error.code, command=command)
@@ -71,18 +71,18 @@ def refusal_result(command: CreateUnit | SeedStock, error: ServiceError) -> Call
 async def call_replica(replica: KubeServices, command: CreateUnit | SeedStock) -> CallerResult:
     operation_id = command.operation_id
     if isinstance(command, SeedStock):
-        begun = await replica.stock.seed(command)
-        is_new = begun.kind is ResultKind.NEW
+        seed = await replica.stock.seed(command)
+        is_new = seed.kind is ResultKind.NEW
         return CallerResult(
-            operation_id, is_new, operation_uid=begun.value.metadata.uid, command=command
+            operation_id, is_new, operation_uid=seed.value.metadata.uid, command=command
         )
-    made = await replica.units.create(command)
-    is_new = made.kind is ResultKind.NEW
-    match made.value:
+    result = await replica.units.create(command)
+    is_new = result.kind is ResultKind.NEW
+    match result.value:
         case GPUUnit(metadata=meta):
             return CallerResult(operation_id, is_new, meta.uid, command=command)
         case DeletedObject(uid=uid):
             return CallerResult(operation_id, is_new, uid, command=command)
-        case record:
-            uid = record.metadata.uid
+        case operation:
+            uid = operation.metadata.uid
             return CallerResult(operation_id, is_new=False, operation_uid=uid, command=command)

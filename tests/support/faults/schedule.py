@@ -1,4 +1,4 @@
-"""One random run: callers, replicas and a controller, on the model or on a real server."""
+"""One random schedule: callers, API replicas and a controller, on the model or on a real server."""
 
 import asyncio
 from collections.abc import Iterable
@@ -20,11 +20,11 @@ from tests.support.faults.faulty_gateway import CallFault, FaultyGateway
 from tests.support.faults.retrying_callers import RetryingCallers
 from tests.support.faults.schedule_plan import SchedulePlan, draw_fault
 
-DELAY_FAULT_SECONDS = 12.0  # less than what counts as rest
+DELAY_FAULT_SECONDS = 12.0  # less than QUIET_SECONDS
 
 
 class ScheduleEnvironment(Protocol):
-    """Where a run takes place."""
+    """The place where a schedule runs."""
 
     @property
     def clock(self) -> Clock: ...
@@ -34,28 +34,28 @@ class ScheduleEnvironment(Protocol):
 
     @property
     def observer(self) -> KubeClient:
-        """The test's own way to reach it, which waits for slow answers."""
+        """Return the test's own client, which waits for slow responses."""
         ...
 
     def gateway(self) -> KubeClient:
-        """The way of one of the processes to reach it; nothing goes wrong on it yet."""
+        """Return the client of one process, still without faults."""
         ...
 
     async def run_controller(self, client: KubeClient) -> None:
-        """The controller's process, until it dies."""
+        """Run the controller until it crashes."""
         ...
 
     async def create_ready_stock(self, name: str, spec: str) -> str:
-        """Ready stock that no operation made, such as a pool's; its uid."""
+        """Create ready stock that no operation made, such as a pool's; its uid."""
         ...
 
     def recorded_ready_uids(self) -> frozenset[str]:
-        """The uids of stock that was ready at some time, where the world has kept them."""
+        """Return the uids of all stock that was ever ready, where they are recorded."""
         ...
 
 
 class Schedule:
-    """Runs a plan to its end and tells what is left."""
+    """Runs a plan to its end."""
 
     def __init__(
         self, plan: SchedulePlan, environment: ScheduleEnvironment, randomness: Random
@@ -75,20 +75,20 @@ class Schedule:
         self._removed: list[GPUUnit] = []
 
     async def run(self) -> FinalState:
-        """Everybody at once; then without faults until all is at rest."""
+        """Run all callers at once, then without faults until nothing changes; the final state."""
         await asyncio.gather(*map(self._create_stock, range(self._plan.stock)))
         await asyncio.gather(*map(self._create_storage, range(self._plan.storages)))
         async with asyncio.TaskGroup() as group:
             processes = [self._replicas.run_replica() for _ in range(self._plan.replicas)]
-            background = [group.create_task(each) for each in (self._run_controller(), *processes)]
+            background = [group.create_task(run) for run in (self._run_controller(), *processes)]
             with closing(self._replicas):
                 await self._run_callers()
                 self._has_faults = False
-                left = await wait_unchanged(self._snapshot, self._environment.clock)
+                snapshot = await wait_unchanged(self._snapshot, self._environment.clock)
             for task in background:
                 task.cancel()
         return final_state(
-            left,
+            snapshot,
             self._callers.results,
             created_by_hand=self._created_by_hand,
             discarded=self._discarded,
@@ -106,11 +106,11 @@ class Schedule:
             callers.create_task(self._delete_stock())
 
     async def _snapshot(self) -> OperationsSnapshot:
-        seen = await OperationsSnapshot.take(self._objects, self._environment.service_settings)
-        return seen.only_spec(self._plan.prefix)
+        snapshot = await OperationsSnapshot.take(self._objects, self._environment.service_settings)
+        return snapshot.only_spec(self._plan.prefix)
 
     async def _run_controller(self) -> None:
-        """A process that is started again whenever it dies."""
+        """Run the controller, and restart it whenever it crashes."""
         while True:
             await self._environment.run_controller(self._new_gateway())
 
@@ -121,7 +121,7 @@ class Schedule:
         return FaultyGateway(self._environment.gateway(), self._draw_fault, self._stall)
 
     async def _stall(self) -> None:
-        """Long enough for others to take up what this process has begun, and to end it."""
+        """Pause a process long enough for others to resume its work and to finish it."""
         await self._environment.clock.sleep(DELAY_FAULT_SECONDS)
 
     def _draw_fault(self) -> CallFault:
@@ -140,13 +140,13 @@ class Schedule:
         )
 
     async def _create_late_stock(self) -> None:
-        """Stock that comes when some callers have been sent away."""
+        """Create stock after some callers were refused."""
         for number in range(self._plan.late_stock):
             await self._pause()
             await self._create_stock(self._plan.stock + number)
 
     async def _delete_units(self) -> None:
-        """Users who change their minds."""
+        """Delete units, as users do."""
         for _ in range(self._plan.deletions):
             await self._pause()
             chosen = self._choose_unit((await self._snapshot()).units)
@@ -154,12 +154,12 @@ class Schedule:
                 self._removed.append(chosen)
 
     async def _delete_stock(self) -> None:
-        """Operators who delete stock that nobody has claimed."""
+        """Delete unclaimed stock, as operators do."""
         for _ in range(self._plan.discards):
             await self._pause()
             stock = (await self._snapshot()).stock
             chosen = self._choose_unit(
-                each for each in stock if not claim_validity.is_claimed(each)
+                unit for unit in stock if not claim_validity.is_claimed(unit)
             )
             if chosen and await self._try_delete(chosen, chosen.metadata.resource_version):
                 self._discarded.add(chosen.metadata.uid)
@@ -168,13 +168,13 @@ class Schedule:
         await self._environment.clock.sleep(self._randomness.uniform(0.0, 2.0))
 
     def _choose_unit(self, units: Iterable[GPUUnit]) -> GPUUnit | None:
-        found = list(units)
-        return self._randomness.choice(found) if found else None
+        candidates = list(units)
+        return self._randomness.choice(candidates) if candidates else None
 
     async def _try_delete(self, unit: GPUUnit, version: str) -> bool:
         meta = unit.metadata
         with suppress(kube_errors.NotFoundError, kube_errors.ConflictError):
-            place = (GPU_UNITS, meta.namespace, meta.name)
-            await self._objects.delete(*place, uid=meta.uid, resource_version=version)
+            path = (GPU_UNITS, meta.namespace, meta.name)
+            await self._objects.delete(*path, uid=meta.uid, resource_version=version)
             return True
         return False

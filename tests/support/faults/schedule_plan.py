@@ -1,4 +1,4 @@
-"""Random plans: a seed gives the whole run."""
+"""Random plans of schedules: a seed determines a whole run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,10 +24,10 @@ NO_FAULTS: dict[CallFault, int] = {}
 
 @dataclass(frozen=True)
 class SchedulePlan:
-    """What a run is made of; `faults` are how often each call goes wrong, in hundredths.
+    """The contents of a schedule; `faults` are percentages of all calls.
 
-    `seeds` are the sizes of the seeding operations. With `rivals` operations want the same names
-    and the same stock, and some callers send another request under the same id.
+    `seeds` are the sizes of the seed operations. With `has_conflicts` operations use the same
+    names and the same stock, and some callers send another request under the same id.
     """
 
     seed: int
@@ -45,11 +45,11 @@ class SchedulePlan:
 
     @property
     def prefix(self) -> str:
-        """What the names of this run begin with: several fit beside each other."""
+        """Return the prefix of this run's names: several runs share a cluster."""
         return f"s{self.seed}"
 
     def commands(self, caller: int = 0) -> list[CreateUnit | SeedStock]:
-        """What one caller of each operation sends."""
+        """Return what one caller of each operation sends."""
         seeds = [
             SeedStock(f"{self.prefix}-seed-{number}", self.prefix, replicas, memory="1Mi", gpu=0)
             for number, replicas in enumerate(self.seeds)
@@ -68,36 +68,37 @@ class SchedulePlan:
         return [*seeds, *creates]
 
     def unit_name(self, number: int) -> str:
-        """The name of a unit; of rivals two in three share one."""
+        """Return the name of a unit; with conflicts, two operations in three share one."""
         is_shared = self.has_conflicts and number % 3 == 1
         return f"{self.prefix}-unit-{number - 1 if is_shared else number}"
 
     def stock_name(self, number: int) -> str | None:
-        """The stock that an operation names; one in four of the rivals does."""
+        """Return the stock that an operation names; with conflicts one in four, otherwise None."""
         if not self.has_conflicts or number % 4 != 2:
             return None
         return f"{self.prefix}-stock-{number % max(1, self.stock)}"
 
     def mounts(self, number: int) -> tuple[StorageMount, ...]:
-        """Two neighbours of the storages; the odd operations want them the other way round."""
+        """Return two neighbouring storages; odd operations list them in reverse order."""
         if not self.storages:
             return ()
-        wanted = sorted({(number + each) % self.storages for each in range(2)})
-        ordered = wanted[::-1] if number % 2 else wanted
+        storages = sorted({(number + offset) % self.storages for offset in range(2)})
+        ordered = storages[::-1] if number % 2 else storages
         return tuple(
-            StorageMount(name=self.storage_name(each), mount_path=f"/{each}") for each in ordered
+            StorageMount(name=self.storage_name(storage), mount_path=f"/{storage}")
+            for storage in ordered
         )
 
     def storage_name(self, number: int) -> str:
-        """The name of a storage."""
+        """Return the name of a storage."""
         return f"{self.prefix}-data-{number}"
 
 
 def random_plan(seed: int) -> SchedulePlan:
-    """About as much stock as is asked for, one to three replicas, every second run with deaths.
+    """Draw a plan: about as much stock as operations need, and one to three replicas.
 
-    Every second run also seeds stock, and operators delete some. Every second has fewer storages
-    than units that mount them; in every third there are rivals.
+    Every second plan has crashes, every second seeds stock and deletes some, and every second has
+    fewer storages than units that mount them. Every third has conflicts.
     """
     randomness = Random(seed)
     operations = randomness.randrange(1, 7)
@@ -127,16 +128,16 @@ def random_plan(seed: int) -> SchedulePlan:
 
 
 def draw_fault(randomness: Random, percentages: Mapping[CallFault, int]) -> CallFault:
-    """One of the faults, or none; chances are in hundredths."""
+    """Draw a fault by its percentage, or none."""
     number = randomness.randrange(100)
-    for fault, hundredths in percentages.items():
-        if number < hundredths:
+    for fault, percentage in percentages.items():
+        if number < percentage:
             return fault
-        number -= hundredths
+        number -= percentage
     return CallFault.NONE
 
 
 def has_stock_for_all(plan: SchedulePlan) -> bool:
-    """Whether nobody may be sent away for good."""
+    """Return whether every operation must get a unit."""
     is_enough = plan.stock - plan.discards >= plan.operations
     return is_enough and not plan.has_conflicts and not plan.storages

@@ -18,7 +18,7 @@ RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 @dataclass(eq=False)
 class ProxiedConnection:
-    """One client's connection and ours to the server behind."""
+    """A client's connection, and the proxy's connection to the server."""
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
@@ -27,12 +27,13 @@ class ProxiedConnection:
 
 
 class TCPProxy:
-    """Forwards to one server; faults hold for the connections there are and those to come.
+    """Forwards to one server; faults apply to existing and new connections.
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
-    `mute` forwards what clients send and holds back what the server says;
-    `refuse` accepts no new ones; `cut` resets those there are; `delay` holds back every chunk;
-    `cut_after` resets each after so many more chunks from the server.
+    `mute_server` forwards what clients send and holds back what the server sends;
+    `refuse` accepts no new connections; `cut` resets the existing ones;
+    `delay` holds back every chunk;
+    `cut_after` resets each connection after so many more chunks from the server.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -43,7 +44,7 @@ class TCPProxy:
         self._may_answer = asyncio.Event()
         self._may_answer.set()
         self._delay = 0.0
-        self._refusing = False
+        self._is_refusing = False
         self._max_chunks: int | None = None
         self.accepted_count = 0
         self._server: asyncio.Server | None = None
@@ -70,31 +71,31 @@ class TCPProxy:
 
     def cut_after(self, chunks: int) -> None:
         self._max_chunks = chunks
-        for pipe in self._connections:
-            pipe.chunks = 0
+        for connection in self._connections:
+            connection.chunks = 0
 
     def refuse(self) -> None:
-        self._refusing = True
+        self._is_refusing = True
 
     def clear_faults(self) -> None:
-        """No more faults for what comes; what was cut stays cut."""
+        """End all faults; connections that were cut stay cut."""
         self._may_forward.set()
         self._may_answer.set()
         self._delay = 0.0
-        self._refusing = False
+        self._is_refusing = False
         self._max_chunks = None
 
     def cut(self) -> None:
-        """Reset every connection, both ways, as a crashed host would."""
-        for pipe in list(self._connections):
-            reset_connection(pipe.client)
-            reset_connection(pipe.server)
+        """Reset every connection, on both sides, as a crashed host does."""
+        for connection in list(self._connections):
+            reset_connection(connection.client)
+            reset_connection(connection.server)
 
     def half_close(self) -> None:
-        """Tell every client that the server will send no more, and go on taking what it sends."""
-        for pipe in self._connections:
-            pipe.half_closed = True
-            pipe.client.write_eof()
+        """Send every client the end of the stream, and still accept what it sends."""
+        for connection in self._connections:
+            connection.half_closed = True
+            connection.client.write_eof()
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator["TCPProxy"]:
@@ -105,7 +106,7 @@ class TCPProxy:
         finally:
             self._server.close()
             self.clear_faults()
-            self.refuse()  # also what is being accepted at this moment
+            self.refuse()  # also connections that are being accepted now
             self.cut()
             if self._connections:
                 await self._idle.wait()
@@ -116,22 +117,22 @@ class TCPProxy:
         except OSError:
             reset_connection(writer)
             return
-        if self._refusing:  # looked at last: whoever cuts cannot see this one yet
+        if self._is_refusing:  # checked last: `cut` does not know this connection yet
             reset_connection(writer)
             reset_connection(server_writer)
             return
         self.accepted_count += 1
-        pipe = ProxiedConnection(writer, server_writer)
-        self._connections.add(pipe)
+        connection = ProxiedConnection(writer, server_writer)
+        self._connections.add(connection)
         self._idle.clear()
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._forward(pipe, reader, pipe.server))
-                both.create_task(self._forward(pipe, server_reader, pipe.client))
+                both.create_task(self._forward(connection, reader, connection.server))
+                both.create_task(self._forward(connection, server_reader, connection.client))
         finally:
-            reset_connection(pipe.client)
-            reset_connection(pipe.server)
-            self._connections.discard(pipe)
+            reset_connection(connection.client)
+            reset_connection(connection.server)
+            self._connections.discard(connection)
             if not self._connections:
                 self._idle.set()
 
@@ -166,7 +167,7 @@ class TCPProxy:
 
 
 def reset_connection(writer: asyncio.StreamWriter) -> None:
-    """Close with RST instead of FIN, so that neither side waits for the other."""
+    """Close a connection with RST instead of FIN, so that neither side waits for the other."""
     raw = writer.get_extra_info("socket")
     if raw is not None and raw.fileno() >= 0:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
@@ -176,7 +177,7 @@ def reset_connection(writer: asyncio.StreamWriter) -> None:
 def kubeconfig_through_proxy(
     proxy: TCPProxy, installation: IsolatedInstallation, folder: Path
 ) -> Path:
-    """The API's kubeconfig with `proxy` in the place of the server."""
+    """Write the API's kubeconfig with the proxy in place of the server; its path."""
     config = yaml.safe_load(installation.api_kubeconfig.read_text())
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.port}"
     path = folder / "kubeconfig"

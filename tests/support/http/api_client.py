@@ -1,4 +1,4 @@
-"""A caller of the API, who knows nothing but its address."""
+"""A client of the API that knows only its URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ DEFAULT_TIMEOUT_SECONDS = 150.0
 
 @dataclass(frozen=True)
 class ApiResponse:
-    """A response that was read to its end."""
+    """A response whose body was read completely."""
 
     status: int
     headers: Mapping[str, str]
@@ -19,7 +19,7 @@ class ApiResponse:
 
     @property
     def data(self) -> Any:
-        """What a success holds."""
+        """Return the data of a successful response."""
         assert set(self.body) <= {"data", "meta"}, self.body
         return self.body["data"]
 
@@ -29,10 +29,10 @@ class ApiResponse:
 
     @property
     def error(self) -> dict[str, Any]:
-        """What a failure holds."""
+        """Return the error of a failed response."""
         assert set(self.body) == {"error"}, self.body
-        found: dict[str, Any] = self.body["error"]
-        return found
+        error: dict[str, Any] = self.body["error"]
+        return error
 
     @property
     def status_and_code(self) -> tuple[int, str]:
@@ -40,12 +40,12 @@ class ApiResponse:
 
     @property
     def field_errors(self) -> dict[str, str]:
-        """The problems by field path."""
-        return {each["field"]: each["message"] for each in self.error["details"]}
+        """Return the messages of a validation error by field path."""
+        return {detail["field"]: detail["message"] for detail in self.error["details"]}
 
 
 class ApiClient:
-    """Sends requests to one replica, each on a connection of its own."""
+    """Sends requests to one replica of the API, each on its own connection."""
 
     def __init__(
         self, url: str, *, seconds: float = DEFAULT_TIMEOUT_SECONDS, token: str = ""
@@ -79,7 +79,7 @@ class ApiClient:
         return await self.request("DELETE", path)
 
     async def text(self, path: str) -> str:
-        """What is answered in plain text."""
+        """Return the body of a plain text response."""
         async with (
             aiohttp.ClientSession(timeout=self._timeout, headers=self._headers) as session,
             session.get(self.url + path) as response,

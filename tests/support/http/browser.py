@@ -1,4 +1,4 @@
-"""A headless Chromium that is driven over its DevTools protocol, and can reach only loopback."""
+"""A headless Chromium, driven over its DevTools protocol, that reaches only this machine."""
 
 import asyncio
 import base64
@@ -26,11 +26,11 @@ CHROMIUM_FLAGS = (
 
 
 class PageError(Exception):
-    """The browser refused a command, or a script on the page failed."""
+    """The browser rejected a command, or a script on the page failed."""
 
 
 class BrowserPage:
-    """One tab; it remembers what it asked for over the network and what it complained of."""
+    """One tab, with the URLs that it has requested and the errors that it has logged."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.requested_urls: list[str] = []
@@ -40,46 +40,46 @@ class BrowserPage:
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
 
     async def listen(self) -> None:
-        """Take in what the browser says, until it hangs up."""
-        async for message in self._socket:
-            said = json.loads(message.data)
-            if "id" in said:
-                self._pending.pop(said["id"]).set_result(said)
+        """Receive responses and events until the browser closes the connection."""
+        async for frame in self._socket:
+            message = json.loads(frame.data)
+            if "id" in message:
+                self._pending.pop(message["id"]).set_result(message)
             else:
-                self._record_event(said["method"], said["params"])
+                self._record_event(message["method"], message["params"])
 
     async def command(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Tell the browser to do something; what it answers."""
+        """Send a command, and return its result; raises PageError when the browser rejects it."""
         number = next(self._command_ids)
-        answer = self._pending[number] = asyncio.get_running_loop().create_future()
+        reply = self._pending[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
-        said = await answer
-        if "error" in said:
-            raise PageError(f"{method}: {said['error']}")
-        result: dict[str, Any] = said["result"]
+        message = await reply
+        if "error" in message:
+            raise PageError(f"{method}: {message['error']}")
+        result: dict[str, Any] = message["result"]
         return result
 
     async def open(self, url: str) -> None:
-        """Go to a page, with all that it asks for on record."""
+        """Go to a page, and record what it requests."""
         for domain in ("Network", "Runtime", "Log", "Page"):
             await self.command(f"{domain}.enable")
         await self.command("Page.navigate", url=url)
 
     async def evaluate(self, script: str) -> Any:
-        """The value of an expression on the page."""
-        said = await self.command("Runtime.evaluate", expression=script, returnByValue=True)
-        if "exceptionDetails" in said:
-            raise PageError(f"{script}: {said['exceptionDetails']}")
-        return said["result"].get("value")
+        """Return the value of a JavaScript expression; raises PageError when it throws."""
+        result = await self.command("Runtime.evaluate", expression=script, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise PageError(f"{script}: {result['exceptionDetails']}")
+        return result["result"].get("value")
 
     async def wait_for(self, script: str) -> Any:
-        """The value of an expression once it has one that counts."""
+        """Wait until a JavaScript expression is true, and return its value."""
         return await eventually(lambda: self.evaluate(script))
 
     async def screenshot(self) -> bytes:
-        """What is to be seen, as a PNG."""
-        said = await self.command("Page.captureScreenshot", format="png")
-        return base64.b64decode(said["data"])
+        """Return a picture of the window as PNG."""
+        result = await self.command("Page.captureScreenshot", format="png")
+        return base64.b64decode(result["data"])
 
     def _record_event(self, event: str, parameters: dict[str, Any]) -> None:
         if event == "Network.requestWillBeSent":
@@ -92,7 +92,7 @@ class BrowserPage:
 
 @asynccontextmanager
 async def open_browser(folder: Path) -> AsyncIterator[BrowserPage]:
-    """A blank page of a fresh browser, for the length of the block."""
+    """Open an empty page in a new browser, for the length of the block."""
     assert CHROMIUM is not None
     process = await asyncio.create_subprocess_exec(
         *(CHROMIUM, *CHROMIUM_FLAGS, f"--user-data-dir={folder}", "about:blank"),
@@ -104,9 +104,9 @@ async def open_browser(folder: Path) -> AsyncIterator[BrowserPage]:
             url = await _first_page_url(session, folder / "DevToolsActivePort")
             async with session.ws_connect(url, max_msg_size=0) as socket:
                 page = BrowserPage(socket)
-                listening = group.create_task(page.listen())
+                listener = group.create_task(page.listen())
                 yield page
-                listening.cancel()
+                listener.cancel()
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
@@ -119,7 +119,7 @@ async def _first_page_url(session: aiohttp.ClientSession, port_file: Path) -> st
         async with session.get(f"http://127.0.0.1:{port}/json/list") as response:
             targets = await response.json()
         return next(
-            (each["webSocketDebuggerUrl"] for each in targets if each["type"] == "page"), ""
+            (target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page"), ""
         )
 
     return await eventually(socket_url, tolerate=(OSError, IndexError, aiohttp.ClientError))

@@ -1,4 +1,4 @@
-"""A viewer of the operations page, as far as a browser's network goes."""
+"""A client of the dashboard's event stream, as a browser is."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ EVENTS_PATH = "/ui/events"
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event, with its data decoded."""
+    """One event with its decoded data."""
 
     name: str
     data: Any
@@ -23,13 +23,13 @@ class ServerSentEvent:
 
 
 class EventStreamClient:
-    """Reads one stream, event by event."""
+    """Reads one event stream, event by event."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response
 
     async def next_event(self) -> ServerSentEvent | None:
-        """The next event; None when the server has ended the stream."""
+        """Return the next event; None after the server has ended the stream."""
         fields: dict[str, str] = {}
         async with asyncio.timeout(EVENT_TIMEOUT_SECONDS):
             async for line in self.response.content:
@@ -42,14 +42,14 @@ class EventStreamClient:
         return None
 
     async def next_view(self) -> ServerSentEvent:
-        """The next whole view."""
+        """Return the next complete view; raises AssertionError when the stream ends before it."""
         while (event := await self.next_event()) is not None:
             if event.name == "view":
                 return event
         raise AssertionError("the stream has ended")
 
     async def next_heartbeat(self) -> Any:
-        """What the next sign of life says."""
+        """Return the data of the next heartbeat; raises AssertionError when the stream ends."""
         while (event := await self.next_event()) is not None:
             if event.name == "beat":
                 return event.data
@@ -60,9 +60,9 @@ class EventStreamClient:
 async def open_event_stream(
     url: str, *, last_event_id: str = ""
 ) -> AsyncIterator[EventStreamClient]:
-    """A viewer, who has seen `last`, of the API at `url` for the length of the block."""
+    """Open the stream of the API at `url`, for a viewer that last saw `last_event_id`."""
     headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
-    # The default limit of the line is too short for a view.
+    # A view is longer than the default limit of a line.
     session = aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=None), read_bufsize=2**22, trust_env=False
     )

@@ -1,4 +1,4 @@
-"""Plain GETs, as curl would do them."""
+"""A plain GET, as curl sends it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ DEFAULT_TIMEOUT_SECONDS = 60.0
 
 
 async def get(url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS) -> tuple[int, Any]:
-    """The status and the decoded body of one answer, on a connection of its own."""
+    """Return the status and the decoded body of a response, on a new connection."""
     timeout = aiohttp.ClientTimeout(total=timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
         if response.content_type == "application/json":

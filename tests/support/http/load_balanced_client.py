@@ -1,4 +1,4 @@
-"""Callers behind a Service: it sends each new connection to one of the replicas that are in it."""
+"""A client behind a Service, which sends each new connection to one of its replicas."""
 
 import asyncio
 import socket
@@ -19,10 +19,10 @@ SERVICE_HOST = "runtime-api"
 
 
 class LoadBalancedClient(AbstractResolver):
-    """A caller asks again only where the connection was refused; any other failure is his.
+    """A client that retries only refused connections; any other failure is raised.
 
-    Connections are kept and used again until a replica says that it closes one. `statuses` counts
-    what all requests were answered.
+    Connections are reused until a replica says that it closes one. `statuses` counts the responses
+    by status.
     """
 
     def __init__(self, *urls: str) -> None:
@@ -36,7 +36,7 @@ class LoadBalancedClient(AbstractResolver):
         self._session = aiohttp.ClientSession(
             connector=connector, timeout=REQUEST_TIMEOUT, trace_configs=[self._trace()]
         )
-        self._session._retry_connection = False  # it would hide lost reads
+        self._session._retry_connection = False  # a retry would hide lost reads
         return self
 
     async def __aexit__(
@@ -48,7 +48,7 @@ class LoadBalancedClient(AbstractResolver):
         await self._session.close()
 
     async def request(self, method: str, path: str, body: Any = None) -> Any:
-        """The body of the answer."""
+        """Send a request, and return the decoded body of the response."""
         while True:
             try:
                 return await self._request_once(method, path, body)
@@ -58,9 +58,9 @@ class LoadBalancedClient(AbstractResolver):
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def remove_replica(self, url: str) -> None:
-        """Open no connection to it any more; returns when it has taken those on their way.
+        """Open no more connections to a replica; returns when it has accepted the pending ones.
 
-        What came before is taken before the request that asks here is answered.
+        The request at the end is answered after every connection that was opened before it.
         """
         self._urls.remove(url)
         await eventually(self._pending_connections, lambda count: count == 0)
@@ -72,7 +72,7 @@ class LoadBalancedClient(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Where the next connection goes."""
+        """Choose the replica of the next connection."""
         self._next_index += 1
         chosen = urlsplit(self._urls[self._next_index % len(self._urls)])
         return [
@@ -87,7 +87,7 @@ class LoadBalancedClient(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     async def _pending_connections(self) -> int:
         return self._connecting

@@ -1,4 +1,4 @@
-"""The door through which workers come to the queue with the rights of their function only."""
+"""The auth callout of NATS, which gives workers the rights of their function only."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,32 +26,34 @@ from tests.support.wait.eventually import eventually
 async def serve_auth_callout(
     server: NATSServer, user: WorkerUser
 ) -> AsyncIterator[NATSCredentials]:
-    """What a worker of that function says at the queue; it is let in while the block lasts."""
+    """Let one worker user connect for the length of the block; its credentials."""
     key = server.worker_key_file.read_text().strip().encode()
     password_file = str(server.password_file("callout"))
     config = QueueConfig(url=server.url, user="callout", password_file=password_file)
     connection = QueueConnection(credentials_from_config(config), "tests", SystemClock())
-    gate = CalloutPolicy(key, NATSConfig().worker_account, QueueNames(), user.__eq__)
+    policy = CalloutPolicy(key, NATSConfig().worker_account, QueueNames(), user.__eq__)
     signer = TokenSigner(server.issuer_seed_file.read_text().strip())
-    parts: list[Runnable] = [connection, AuthCallout(connection, gate, signer, SystemClock())]
-    access = NATSCredentials(server.url, user.name, user.password(key), user.inbox_prefix)
+    runnables: list[Runnable] = [connection, AuthCallout(connection, policy, signer, SystemClock())]
+    credentials = NATSCredentials(server.url, user.name, user.password(key), user.inbox_prefix)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(part.run()) for part in parts]
-        await eventually(lambda: can_connect(access), tolerate=(nats.errors.Error, TimeoutError))
-        yield access
+        tasks = [group.create_task(runnable.run()) for runnable in runnables]
+        await eventually(
+            lambda: can_connect(credentials), tolerate=(nats.errors.Error, TimeoutError)
+        )
+        yield credentials
         for task in tasks:
             task.cancel()
 
 
-async def can_connect(access: NATSCredentials) -> bool:
-    """Whether the callout is answered already."""
+async def can_connect(credentials: NATSCredentials) -> bool:
+    """Return True once the callout answers; raises nats errors before."""
     client = Client()
     try:
         await client.connect(
-            access.url,
-            user=access.user,
-            password=access.password,
-            inbox_prefix=access.inbox_prefix.encode(),
+            credentials.url,
+            user=credentials.user,
+            password=credentials.password,
+            inbox_prefix=credentials.inbox_prefix.encode(),
             allow_reconnect=False,
             error_cb=ignore_error,
         )

@@ -42,16 +42,16 @@ from tests.support.wait.eventually import eventually
 
 RECORD_HISTORY = 64
 ACK_WAIT_SECONDS = 2.0
-# Where attempts are counted: a slow machine is no reason for one.
+# For tests that count attempts: a slow machine must not cause another one.
 LONG_ACK_WAIT_SECONDS = 20.0
-# nats-py itself waits for five seconds, which is little where many functions are made at once.
+# The default of nats-py, five seconds, is too short where many functions are created at once.
 REQUEST_TIMEOUT_SECONDS = 30.0
-# Longer than any machine pauses between two looks at one consumer.
+# Longer than any pause between two reads of a consumer.
 CONSUMER_INACTIVE_SECONDS = 60.0
 
 
 class FunctionHarness:
-    """What callers, and whoever looks on, do at the queue; keeps what was accepted."""
+    """The actions of callers and observers at the queue; it keeps what was accepted."""
 
     def __init__(
         self,
@@ -71,38 +71,40 @@ class FunctionHarness:
         self.executions: list[Execution] = []
 
     async def create_streams(self, ack_wait: float = ACK_WAIT_SECONDS) -> None:
-        """Streams, with every version of a record kept, and the consumer of the function."""
+        """Create the streams, with record history, and the consumer of the function."""
         limits = StreamLimits()
-        for wire in (
+        for stream_config in (
             *stream_configs(self.names, limits),
             body_bucket_config(self.names, limits, self.function_name),
         ):
-            await self._jetstream_request(f"STREAM.CREATE.{wire['name']}", self._with_history(wire))
+            await self._jetstream_request(
+                f"STREAM.CREATE.{stream_config['name']}", self._with_history(stream_config)
+            )
         config = consumer_config(self.names, self.function_name, 4) | {
             "ack_wait": int(ack_wait * 1e9)
         }
         stream = self.names.invocations_stream
-        where = f"{stream}.{consumer_name(self.function_name)}.{config['filter_subject']}"
+        consumer_path = f"{stream}.{consumer_name(self.function_name)}.{config['filter_subject']}"
         await self._jetstream_request(
-            f"CONSUMER.CREATE.{where}", {"stream_name": stream, "config": config}
+            f"CONSUMER.CREATE.{consumer_path}", {"stream_name": stream, "config": config}
         )
 
     async def keep_record_history(self) -> None:
-        """Keep every version of a record from now on, in the streams that others have made."""
-        for wire in map(self._with_history, stream_configs(self.names, StreamLimits())):
-            await self._jetstream_request(f"STREAM.UPDATE.{wire['name']}", wire)
+        """Keep every version of a record from now on, in streams that already exist."""
+        for stream_config in map(self._with_history, stream_configs(self.names, StreamLimits())):
+            await self._jetstream_request(f"STREAM.UPDATE.{stream_config['name']}", stream_config)
 
-    def _with_history(self, wire: JetStreamConfig) -> JetStreamConfig:
-        is_of_records = wire["name"] == f"KV_{self.names.record_bucket}"
-        kept = {"max_msgs_per_subject": self._history, "discard": "old"}
-        return wire | kept if is_of_records else wire
+    def _with_history(self, config: JetStreamConfig) -> JetStreamConfig:
+        has_records = config["name"] == f"KV_{self.names.record_bucket}"
+        history = {"max_msgs_per_subject": self._history, "discard": "old"}
+        return config | history if has_records else config
 
     async def submit(self, invocation_id: str, **request: Any) -> None:
         """Accept an invocation as the API does: the record, then the message."""
         await self.publish_call(invocation_id, await self.create_record(invocation_id, **request))
 
     async def create_record(self, invocation_id: str, **request: Any) -> InvocationRecord:
-        """Record an invocation, and leave it without a message."""
+        """Create the record of an invocation, and no message."""
         record = transition.new_record(
             InvocationRequest(**{"timeout_seconds": 60, **request}),
             self.function_uid,
@@ -114,34 +116,34 @@ class FunctionHarness:
         return record
 
     async def publish_call(self, invocation_id: str, record: InvocationRecord) -> None:
-        """Publish the message of a record's present run."""
+        """Publish the message of a record's current run."""
         call = call_message(self.function_name, invocation_id, record)
         await self.publish_raw(invocation_id, message.encode_message(call))
 
     async def publish_raw(self, invocation_id: str, data: bytes) -> None:
-        """Put anything on the subject of an invocation."""
+        """Publish any bytes on the subject of an invocation."""
         subject = self.names.call_subject(self.function_name, invocation_id)
         await self._js.publish(subject, data)
 
     async def write_record(
         self, invocation_id: str, record: InvocationRecord, revision: int
     ) -> None:
-        """Compare and set a record."""
+        """Write a record if `revision` is its latest."""
         subject = self.names.record_subject(record_key(self.function_name, invocation_id))
         headers = {"Nats-Expected-Last-Subject-Sequence": str(revision)}
         await self._js.publish(subject, codec.encode_record(record), headers=headers)
 
     async def read_record(self, invocation_id: str) -> tuple[InvocationRecord, int]:
-        """A record and its revision."""
+        """Return a record and its revision."""
         key = record_key(self.function_name, invocation_id)
         stream = f"KV_{self.names.record_bucket}"
         subject = self.names.record_subject(key)
-        found = await self._js.get_last_msg(stream, subject, direct=True)
-        assert found.seq is not None
-        return codec.decode_record(found.data or b""), found.seq
+        stored = await self._js.get_last_msg(stream, subject, direct=True)
+        assert stored.seq is not None
+        return codec.decode_record(stored.data or b""), stored.seq
 
     async def cancel(self, invocation_id: str, *, notify_worker: bool = True) -> None:
-        """As the API does for a running one: mark it, then nudge; too late if it is final."""
+        """Mark a record as cancelling and notify the worker as the API does, unless it is final."""
         record, revision = await self.read_record(invocation_id)
         if record.is_final:
             return
@@ -155,12 +157,13 @@ class FunctionHarness:
             await self.client.publish(subject, invocation_id.encode())
 
     async def redrive(self, invocation_id: str) -> None:
-        """A new run of one that is final; its message waits until the old one is gone."""
+        """Start a new run of a final invocation; its message waits until the old one is gone."""
         record, revision = await self.read_record(invocation_id)
-        again = transition.redriven(record, self.clock.now_ms())
-        await self.write_record(invocation_id, again, revision)
+        redriven = transition.redriven(record, self.clock.now_ms())
+        await self.write_record(invocation_id, redriven, revision)
         await eventually(
-            lambda: self._try_publish_call(invocation_id, again), tolerate=nats.js.errors.APIError
+            lambda: self._try_publish_call(invocation_id, redriven),
+            tolerate=nats.js.errors.APIError,
         )
 
     async def _try_publish_call(self, invocation_id: str, record: InvocationRecord) -> bool:
@@ -168,21 +171,21 @@ class FunctionHarness:
         return True
 
     async def worker_report(self, worker: str) -> WorkerReport | None:
-        """What a worker has told of itself last."""
+        """Return the latest report of a worker; None before the first."""
         bucket = self.names.worker_bucket
         subject = f"$KV.{bucket}.{worker_report_key(self.function_name, worker)}"
         try:
-            found = await self._js.get_last_msg(f"KV_{bucket}", subject, direct=True)
+            stored = await self._js.get_last_msg(f"KV_{bucket}", subject, direct=True)
         except nats.js.errors.NotFoundError:
             return None
-        return worker_report.decode_report(found.data or b"")
+        return worker_report.decode_report(stored.data or b"")
 
     async def is_queue_empty(self) -> bool:
-        """Whether every message has been dealt with."""
+        """Return whether no message is left."""
         return not await self._queued_keys()
 
     async def delivery_count(self) -> int:
-        """How often messages were handed to workers, the same one again included."""
+        """Return how often messages were delivered to workers, redeliveries included."""
         info = await self._js.consumer_info(
             self.names.invocations_stream, consumer_name(self.function_name)
         )
@@ -190,39 +193,39 @@ class FunctionHarness:
         return int(info.delivered.consumer_seq)
 
     async def put_body(self, name: str, data: bytes) -> InvocationBody:
-        """An object as any client of object stores makes it."""
+        """Store an object, as any client of the object store does."""
         store = await self._js.object_store(self.names.body_bucket_name(self.function_name))
         await store.put(name, data)
         return InvocationBody(object_name=name, size=len(data))
 
     async def put_malformed_body(self, name: str, info: bytes) -> InvocationBody:
-        """An object of which something else is told than object stores tell."""
-        place = base64.urlsafe_b64encode(name.encode()).decode()
+        """Store an object whose metadata is not what an object store writes."""
+        encoded_name = base64.urlsafe_b64encode(name.encode()).decode()
         bucket = self.names.body_bucket_name(self.function_name)
-        await self.client.jetstream().publish(f"$O.{bucket}.M.{place}", info)
+        await self.client.jetstream().publish(f"$O.{bucket}.M.{encoded_name}", info)
         return InvocationBody(object_name=name, size=1)
 
     async def read_body(self, body: InvocationBody) -> bytes:
-        """The bytes of a result, wherever they are."""
+        """Return the bytes of a result, inline or from the object store."""
         if not body.object_name:
             return body.inline
         store = await self._js.object_store(self.names.body_bucket_name(self.function_name))
         return (await store.get(body.object_name)).data or b""
 
     async def snapshot(self) -> InvocationSnapshot:
-        """Everything of this function that there is now.
+        """Return everything of this function that exists now.
 
-        A message goes last, so it is looked for first: what it has left is there then.
+        The message of an invocation goes last, so it is read first: what belongs to it exists then.
         """
         queued = await self._queued_keys()
         versions: dict[str, list[RecordVersion]] = defaultdict(list)
-        own = f"$KV.{self.names.record_bucket}."
+        prefix = f"$KV.{self.names.record_bucket}."
         for msg in await self._stream_messages(
-            f"KV_{self.names.record_bucket}", f"{own}{self.function_name}.>"
+            f"KV_{self.names.record_bucket}", f"{prefix}{self.function_name}.>"
         ):
-            at = int(msg.metadata.timestamp.timestamp() * 1000)
-            versions[msg.subject.removeprefix(own)].append(
-                RecordVersion(codec.decode_record(msg.data), at)
+            stored_at = int(msg.metadata.timestamp.timestamp() * 1000)
+            versions[msg.subject.removeprefix(prefix)].append(
+                RecordVersion(codec.decode_record(msg.data), stored_at)
             )
         results = self.names.result_subject(self.function_name)
         letters = self.names.dead_letter_subject(self.function_name)
@@ -230,28 +233,28 @@ class FunctionHarness:
             accepted=tuple(self.accepted),
             versions=versions,
             outcomes=[
-                message.decode_outcome(each.data)
-                for each in await self._stream_messages(self.names.results_stream, results)
+                message.decode_outcome(stored.data)
+                for stored in await self._stream_messages(self.names.results_stream, results)
             ],
             dead_letters=[
-                message.decode_dead_letter(each.data)
-                for each in await self._stream_messages(self.names.dead_letter_stream, letters)
+                message.decode_dead_letter(stored.data)
+                for stored in await self._stream_messages(self.names.dead_letter_stream, letters)
             ],
             executions=tuple(self.executions),
             queued_keys=queued,
         )
 
     async def wait_finished(self, *, timeout_seconds: float = 90.0) -> InvocationSnapshot:
-        """Wait until everything has its outcome; then the promise must hold."""
-        seen = await eventually(self.snapshot, is_finished, timeout_seconds=timeout_seconds)
-        if broken := find_violations(seen):
-            raise AssertionError("\n".join(broken))
-        return seen
+        """Return the snapshot once all is finished; raises AssertionError with each violation."""
+        snapshot = await eventually(self.snapshot, is_finished, timeout_seconds=timeout_seconds)
+        if violations := find_violations(snapshot):
+            raise AssertionError("\n".join(violations))
+        return snapshot
 
     async def _queued_keys(self) -> list[str]:
         stream, calls = self.names.invocations_stream, self.names.call_filter(self.function_name)
-        asked = {"subjects_filter": calls}
-        info = await self._jetstream_request(f"STREAM.INFO.{stream}", asked)
+        query = {"subjects_filter": calls}
+        info = await self._jetstream_request(f"STREAM.INFO.{stream}", query)
         prefix = calls.removesuffix("*")
         subjects: dict[str, int] = info["state"].get("subjects") or {}
         return [f"{self.function_name}.{subject.removeprefix(prefix)}" for subject in subjects]
@@ -263,21 +266,21 @@ class FunctionHarness:
             inactive_threshold=CONSUMER_INACTIVE_SECONDS,
         )
         subscription = await self._js.pull_subscribe(subject, stream=stream, config=config)
-        found: list[Msg] = []
+        messages: list[Msg] = []
         while (pending := (info := await subscription.consumer_info()).num_pending or 0) > 0:
-            found += await subscription.fetch(min(pending, 500), timeout=REQUEST_TIMEOUT_SECONDS)
+            messages += await subscription.fetch(min(pending, 500), timeout=REQUEST_TIMEOUT_SECONDS)
         await subscription.unsubscribe()
-        with suppress(nats.js.errors.NotFoundError):  # a server that was killed has forgotten it
+        with suppress(nats.js.errors.NotFoundError):  # a server that was killed does not know it
             await self._js.delete_consumer(stream, info.name)
-        return found
+        return messages
 
     async def _jetstream_request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        asked = json.dumps(body).encode()
+        encoded = json.dumps(body).encode()
         with preserve_cancellation():
-            answer = await self.client.request(
-                f"$JS.API.{path}", asked, timeout=REQUEST_TIMEOUT_SECONDS
+            reply = await self.client.request(
+                f"$JS.API.{path}", encoded, timeout=REQUEST_TIMEOUT_SECONDS
             )
-        decoded: dict[str, Any] = json.loads(answer.data)
+        decoded: dict[str, Any] = json.loads(reply.data)
         assert "error" not in decoded, decoded
         return decoded
 
@@ -289,22 +292,22 @@ async def new_function_harness(
     history: int = RECORD_HISTORY,
     ack_wait: float = ACK_WAIT_SECONDS,
 ) -> AsyncIterator[FunctionHarness]:
-    """A function of its own on a server that others may use too."""
+    """Create a function on a server that other tests may use too, for the length of the block."""
     client = await nats.connect(
         server.admin_url, max_reconnect_attempts=-1, reconnect_time_wait=0.1, error_cb=ignore_error
     )
     try:
-        world = FunctionHarness(client, f"fn-{random.randbytes(4).hex()}", clock, history)
-        await world.create_streams(ack_wait)
-        yield world
+        harness = FunctionHarness(client, f"fn-{random.randbytes(4).hex()}", clock, history)
+        await harness.create_streams(ack_wait)
+        yield harness
     finally:
         await client.close()
 
 
 async def ignore_error(_: Exception) -> None:
-    """Connections are broken on purpose."""
+    """Ignore errors of a connection that is broken on purpose."""
 
 
 def is_running(count: int) -> Callable[[WorkerReport | None], bool]:
-    """Whether a report says that so many run."""
+    """Return a predicate: a report says that `count` invocations run."""
     return lambda report: report is not None and report.running == count

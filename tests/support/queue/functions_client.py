@@ -1,4 +1,4 @@
-"""Functions of a site, and the part of callers and workers at its queue, played by hand."""
+"""Functions of an installation, and the steps of callers and workers at its queue."""
 
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -27,18 +27,23 @@ FETCH_SECONDS = 5.0
 
 
 def function_manifest(name: str, spec_name: str, **spec: Any) -> dict[str, Any]:
-    """A function that scales down soon."""
-    asked = {"specName": spec_name, "image": "example/fn:1", "idleTimeoutSeconds": 1, **spec}
+    """Return the manifest of a function that scales down after a second."""
+    function_spec = {
+        "specName": spec_name,
+        "image": "example/fn:1",
+        "idleTimeoutSeconds": 1,
+        **spec,
+    }
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Function",
         "metadata": {"name": name},
-        "spec": asked,
+        "spec": function_spec,
     }
 
 
 class FunctionsClient:
-    """One site's functions, and its queue with the rights of an administrator."""
+    """The functions of one installation, and its queue with all rights."""
 
     def __init__(self, installation: IsolatedInstallation, client: Client) -> None:
         self.installation = installation
@@ -46,19 +51,19 @@ class FunctionsClient:
         self.jetstream = client.jetstream(timeout=REQUEST_TIMEOUT_SECONDS)
 
     async def create(self, spec_name: str, **spec: Any) -> str:
-        """Make a function; its name."""
+        """Create a function, and return its name."""
         name = f"fn-{secrets.token_hex(3)}"
         await self.installation.create("functions", function_manifest(name, spec_name, **spec))
         return name
 
     async def get(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = await self.installation.admin.get(
+        function: dict[str, Any] = await self.installation.admin.get(
             self.installation.path("functions", name)
         )
-        return found
+        return function
 
     async def patch_spec(self, name: str, **spec: Any) -> None:
-        """What `kubectl edit` would do to the spec."""
+        """Change the spec, as `kubectl edit` does."""
         await self.installation.admin.patch(
             self.installation.path("functions", name), {"spec": spec}
         )
@@ -69,15 +74,15 @@ class FunctionsClient:
     async def wait_status(
         self, name: str, predicate: Callable[[dict[str, Any]], object], timeout_seconds: float = 150
     ) -> dict[str, Any]:
-        """The status of a function once it is right."""
+        """Return the status of a function once `predicate` holds for it."""
 
-        async def look() -> dict[str, Any]:
+        async def status() -> dict[str, Any]:
             return dict((await self.get(name)).get("status", {}))
 
-        return await eventually(look, predicate, timeout_seconds=timeout_seconds)
+        return await eventually(status, predicate, timeout_seconds=timeout_seconds)
 
     async def worker_units(self, name: str) -> list[dict[str, Any]]:
-        """The units that work for a function."""
+        """Return the units that work for a function."""
         units = await self.installation.list("gpuunits")
         return [
             unit
@@ -91,45 +96,47 @@ class FunctionsClient:
         """Accept an invocation as the API does; `changes` are to its first record."""
         request = InvocationRequest(ttl_seconds=changes.pop("ttl_seconds", 3600))
         uid = changes.pop("function_uid", "") or await self.uid(name)
-        made = transition.new_record(request, uid, "hash", changes.pop("accepted_at", now_ms()))
-        made = replace(made, **changes)
-        await self.write_record(name, invocation_id, made)
+        invocation_record = transition.new_record(
+            request, uid, "hash", changes.pop("accepted_at", now_ms())
+        )
+        invocation_record = replace(invocation_record, **changes)
+        await self.write_record(name, invocation_id, invocation_record)
         if publish:
-            await self.publish_call(name, invocation_id, made)
-        return made
+            await self.publish_call(name, invocation_id, invocation_record)
+        return invocation_record
 
     async def write_record(
         self, name: str, invocation_id: str, invocation_record: InvocationRecord
     ) -> None:
-        """Put a record into the bucket, whatever is there."""
+        """Write a record without a precondition."""
         subject = QUEUE_NAMES.record_subject(record_key(name, invocation_id))
         await self.jetstream.publish(subject, record.encode_record(invocation_record))
 
     async def publish_call(
         self, name: str, invocation_id: str, invocation_record: InvocationRecord
     ) -> int:
-        """Publish the call of a record; its sequence."""
+        """Publish the call of a record, and return its sequence."""
         call = message.encode_message(message.call_message(name, invocation_id, invocation_record))
         subject = QUEUE_NAMES.call_subject(name, invocation_id)
         return (await self.jetstream.publish(subject, call)).seq
 
     async def read_record(self, name: str, invocation_id: str) -> InvocationRecord:
-        """The record as it is now."""
+        """Return the record as it is now."""
         stream = f"KV_{QUEUE_NAMES.record_bucket}"
         subject = QUEUE_NAMES.record_subject(record_key(name, invocation_id))
-        found = await self.jetstream.get_last_msg(stream, subject)
-        return record.decode_record(found.data or b"")
+        stored = await self.jetstream.get_last_msg(stream, subject)
+        return record.decode_record(stored.data or b"")
 
     async def wait_record(
         self, name: str, invocation_id: str, predicate: Callable[[InvocationRecord], object]
     ) -> InvocationRecord:
-        """The record once it is right."""
+        """Return the record once `predicate` holds for it."""
         return await eventually(
             lambda: self.read_record(name, invocation_id), predicate, timeout_seconds=150
         )
 
     async def queued_counts(self, name: str) -> dict[str, int]:
-        """The invocations that have a message."""
+        """Return the number of messages by invocation."""
         info = await self.jetstream.stream_info(
             QUEUE_NAMES.invocations_stream, subjects_filter=QUEUE_NAMES.call_filter(name)
         )
@@ -137,17 +144,17 @@ class FunctionsClient:
         return {subject.rpartition(".")[2]: count for subject, count in subjects.items()}
 
     async def published_outcomes(self, name: str) -> list[message.OutcomeMessage]:
-        """The outcomes in the stream of results."""
-        jetstream, found = self.jetstream, []
+        """Return the outcomes of a function in the stream of results."""
+        jetstream, outcomes = self.jetstream, []
         info = await jetstream.stream_info(QUEUE_NAMES.results_stream)
         for sequence in range(max(1, info.state.first_seq), info.state.last_seq + 1):
-            each = await jetstream.get_msg(QUEUE_NAMES.results_stream, sequence)
-            if each.subject == QUEUE_NAMES.result_subject(name):
-                found.append(message.decode_outcome(each.data or b""))
-        return found
+            stored = await jetstream.get_msg(QUEUE_NAMES.results_stream, sequence)
+            if stored.subject == QUEUE_NAMES.result_subject(name):
+                outcomes.append(message.decode_outcome(stored.data or b""))
+        return outcomes
 
     async def create_stream(self, config: dict[str, Any]) -> None:
-        """Make a stream as it is written."""
+        """Create a stream with this configuration."""
         body = msgspec.json.encode(config)
         await self.client.request(
             f"$JS.API.STREAM.CREATE.{config['name']}", body, timeout=REQUEST_TIMEOUT_SECONDS
@@ -156,27 +163,27 @@ class FunctionsClient:
     async def publish_worker_report(
         self, name: str, worker: str, running: int, last_active: int
     ) -> None:
-        """What a worker tells of itself."""
-        told = WorkerReport(running=running, last_active=last_active, version="1")
+        """Publish the report of a worker."""
+        report = WorkerReport(running=running, last_active=last_active, version="1")
         subject = f"$KV.{QUEUE_NAMES.worker_bucket}.{worker_report_key(name, worker)}"
-        await self.jetstream.publish(subject, worker_report.encode_report(told))
+        await self.jetstream.publish(subject, worker_report.encode_report(report))
 
     async def ack_all(self, name: str) -> int:
-        """Take and acknowledge all that is queued, as if it had been run; how many there were."""
+        """Acknowledge all messages, as if they had been run; returns how many there were."""
         pulled = await self.jetstream.pull_subscribe_bind(
             name, stream=QUEUE_NAMES.invocations_stream
         )
         done = 0
         while await self.queued_counts(name):
-            with suppress(TimeoutError):  # what is not there yet comes with the next
-                (each,) = await pulled.fetch(1, timeout=FETCH_SECONDS)
-                await each.ack_sync(timeout=REQUEST_TIMEOUT_SECONDS)
+            with suppress(TimeoutError):  # a later fetch returns what is not there yet
+                (call,) = await pulled.fetch(1, timeout=FETCH_SECONDS)
+                await call.ack_sync(timeout=REQUEST_TIMEOUT_SECONDS)
                 done += 1
         return done
 
 
 def now_ms() -> int:
-    """Now, in milliseconds since 1970."""
+    """Return the time in milliseconds since 1970."""
     return timestamps.now_ms(SystemClock())
 
 
@@ -184,7 +191,7 @@ def now_ms() -> int:
 async def open_functions(
     installation: IsolatedInstallation, nats_server: NATSServer
 ) -> AsyncIterator[FunctionsClient]:
-    """The functions of a site whose queue is `queue`."""
+    """Open the functions of an installation whose queue is `nats_server`."""
     client = await nats.connect(nats_server.admin_url)
     try:
         yield FunctionsClient(installation, client)

@@ -1,4 +1,4 @@
-"""A worker inside the test's process, from its start to its end or its death."""
+"""A worker inside the test's process, until it ends or crashes."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -33,7 +33,7 @@ NO_HEARTBEAT_INTERVALS: Final = replace(FAST_INTERVALS, heartbeat_seconds=60.0)
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What may be particular about a worker."""
+    """What a test may change about a worker."""
 
     name: str = "worker-1"
     queue: Callable[[QueueConnection], JetStreamClient] = JetStreamClient

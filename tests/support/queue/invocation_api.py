@@ -1,4 +1,4 @@
-"""Two replicas of the API with a real queue, and a hand that does what workers would."""
+"""Two replicas of the API with a real queue, and the steps of workers on records."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,9 +34,9 @@ from tests.support.wait.eventually import eventually
 
 @dataclass(frozen=True)
 class InvocationApi:
-    """The site, the queue as its administrator sees it, and a caller for each replica.
+    """An installation, its queue with all rights, and a client for each replica.
 
-    `process` is that of the second one.
+    `replica_process` is the process of the second one.
     """
 
     installation: IsolatedInstallation
@@ -47,46 +47,46 @@ class InvocationApi:
     replica_process: Process
 
     async def create_function(self, **spec: Any) -> str:
-        """The name of a new function."""
+        """Create a function, and return its name."""
         name = new_name("fn")
-        named = {"operationID": new_name("make"), "name": name}
-        asked = {**named, "specName": "g1.1", "image": "example/echo:1", **spec}
-        answer = await self.api.post(FUNCTIONS, asked)
-        assert answer.status == 201, answer.body
+        names = {"operationID": new_name("make"), "name": name}
+        body = {**names, "specName": "g1.1", "image": "example/echo:1", **spec}
+        response = await self.api.post(FUNCTIONS, body)
+        assert response.status == 201, response.body
         return name
 
     async def invoke(
-        self, function_name: str, client: ApiClient | None = None, **asked: Any
+        self, function_name: str, client: ApiClient | None = None, **fields: Any
     ) -> ApiResponse:
-        """The answer to an invocation."""
-        body = {"serverlessRequestID": function_name, **asked}
+        """Send an invocation, and return the response."""
+        body = {"serverlessRequestID": function_name, **fields}
         return await (client or self.api).post(INVOCATIONS, body)
 
     async def record(self, function_name: str, invocation_id: str) -> InvocationRecord:
-        """The record as the queue holds it."""
-        kept = await self.queue.records.find(record_key(function_name, invocation_id))
-        assert kept is not None
-        assert kept.record is not None
-        return kept.record
+        """Return the record as the queue holds it."""
+        stored = await self.queue.records.find(record_key(function_name, invocation_id))
+        assert stored is not None
+        assert stored.record is not None
+        return stored.record
 
     async def apply_transitions(
         self, function_name: str, invocation_id: str, *transitions: Any
     ) -> InvocationRecord:
-        """Take a record through some steps, as a worker does, and do not look left or right."""
+        """Change a record step by step, as a worker does, without any of its checks."""
         key = record_key(function_name, invocation_id)
-        kept = await eventually(lambda: self.queue.records.find(key))
-        assert kept is not None
-        assert kept.record is not None
-        record, revision = kept.record, kept.revision
-        for step in transitions:
-            record = step(record)
+        stored = await eventually(lambda: self.queue.records.find(key))
+        assert stored is not None
+        assert stored.record is not None
+        record, revision = stored.record, stored.revision
+        for change in transitions:
+            record = change(record)
             revision = await self.queue.records.put(key, record, revision)
         return record
 
     async def succeed(
         self, function_name: str, invocation_id: str, body: bytes = b"done"
     ) -> InvocationRecord:
-        """What a worker's whole success does to the record."""
+        """Change a record as a successful run does."""
         return await self.apply_transitions(
             function_name, invocation_id, begin_run, succeed_with(body)
         )
@@ -97,44 +97,44 @@ def begin_run(record: InvocationRecord) -> InvocationRecord:
 
 
 def succeed_with(body: bytes, object_name: str = "") -> Any:
-    """The step by which a run succeeds."""
+    """Return the change of a record by which a run succeeds."""
 
-    def step(record: InvocationRecord) -> InvocationRecord:
-        held = InvocationBody(
+    def change(record: InvocationRecord) -> InvocationRecord:
+        result_body = InvocationBody(
             inline=b"" if object_name else body, object_name=object_name, size=len(body)
         )
-        result = InvocationResult(status_code=200, content_type="text/plain", body=held)
+        result = InvocationResult(status_code=200, content_type="text/plain", body=result_body)
         return transition.finished(
             record, InvocationState.SUCCEEDED, result, record.accepted_at + 30
         )
 
-    return step
+    return change
 
 
 @asynccontextmanager
 async def new_invocation_api(plane: ControlPlane, state_dir: Path) -> AsyncIterator[InvocationApi]:
-    """Two replicas and a queue on a new site, for the length of the block."""
+    """Run two replicas and a queue in a new installation, for the length of the block."""
     async with (
-        new_isolated_installation(plane) as site,
+        new_isolated_installation(plane) as installation,
         new_nats_server(state_dir / "queue") as server,
         connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
         AsyncExitStack() as processes,
     ):
-        settings = {**api_settings(site), "nats": nats_settings(server)}
+        settings = {**api_settings(installation), "nats": nats_settings(server)}
         starts = (
-            run_product_process(product_processes.RUNTIME_API, state_dir / each, settings)
-            for each in ("one", "two")
+            run_product_process(product_processes.RUNTIME_API, state_dir / replica, settings)
+            for replica in ("one", "two")
         )
         one, two = await asyncio.gather(*map(processes.enter_async_context, starts))
-        callers = ApiClient(one.url), ApiClient(two.url)
-        made = InvocationApi(site, server, jetstream.ports, *callers, two.process)
-        for caller in (made.api, made.replica):
-            await wait_queue_connected(caller)
-        yield made
+        clients = ApiClient(one.url), ApiClient(two.url)
+        api = InvocationApi(installation, server, jetstream.ports, *clients, two.process)
+        for client in (api.api, api.replica):
+            await wait_queue_connected(client)
+        yield api
 
 
 def nats_settings(server: NATSServer, url: str = "") -> dict[str, str]:
-    """The API's own way to the queue."""
+    """Return the API's settings of the queue."""
     password = str(server.password_file("runtime-api"))
     return {"url": url or server.url, "user": "runtime-api", "passwordFile": password}
 
@@ -142,20 +142,20 @@ def nats_settings(server: NATSServer, url: str = "") -> dict[str, str]:
 async def wait_queue_connected(client: ApiClient) -> None:
     """Wait until a replica has its streams."""
     path = f"{INVOCATIONS}?limit=1"
-    await eventually(lambda: client.get(path), lambda answer: answer.status == 200)
+    await eventually(lambda: client.get(path), lambda response: response.status == 200)
 
 
 @asynccontextmanager
 async def connect_jetstream(config: NATSConfig) -> AsyncIterator[JetStream]:
-    """The queue as a process of ours uses it, with what runs behind it."""
+    """Connect to the queue as the API does, with its background tasks, during the block."""
     jetstream = JetStream(config, SystemClock(), lambda: uuid4().hex)
     async with asyncio.TaskGroup() as group:
-        work = (
+        background = (
             jetstream.connection.run(),
             jetstream.stream_setup.run(),
             jetstream.record_changes.run(),
         )
-        tasks = [group.create_task(each) for each in work]
+        tasks = [group.create_task(coroutine) for coroutine in background]
         await jetstream.connection.wait_for_connect(0)
         await jetstream.stream_setup.ensure_streams()
         try:

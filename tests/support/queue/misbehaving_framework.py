@@ -1,4 +1,4 @@
-"""A framework that answers health like any other, and invocations as no framework should."""
+"""A framework that is healthy, and whose responses to invocations are malformed."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ MALFORMED_RESPONSES = {
 
 @asynccontextmanager
 async def serve_misbehaving_framework() -> AsyncIterator[Path]:
-    """Answers as the attribute `rude` says; the socket for the length of the block."""
+    """Respond as the attribute `response` says, during the block; the path of the socket."""
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         path = Path(folder) / "framework.sock"
         async with await asyncio.start_unix_server(_respond, path):
@@ -40,12 +40,12 @@ async def _respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
         )
         await writer.drain()
     except OSError:
-        return  # the worker has heard enough
+        return  # the worker has closed the connection
     finally:
         writer.close()
 
 
 def _attribute(head: str) -> str:
     lines = dict(line.partition(": ")[::2] for line in head.splitlines()[1:])
-    told: dict[str, str] = json.loads(lines["X-Attributes"])
-    return told["rude"]
+    attributes: dict[str, str] = json.loads(lines["X-Attributes"])
+    return attributes["response"]

@@ -10,11 +10,11 @@ from tests.runner.ports import new_port
 
 @asynccontextmanager
 async def new_nats_server(state_dir: Path) -> AsyncIterator[NATSServer]:
-    """A server in `home` for the length of the block."""
-    queue = NATSServer(state_dir, {name: new_port() for name in PORT_NAMES})
-    queue.process.start()
+    """Run a server in `state_dir` for the length of the block."""
+    server = NATSServer(state_dir, {name: new_port() for name in PORT_NAMES})
+    server.process.start()
     try:
-        await queue.wait_ready()
-        yield queue
+        await server.wait_ready()
+        yield server
     finally:
-        await queue.process.stop()
+        await server.process.stop()

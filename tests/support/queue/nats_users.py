@@ -1,4 +1,4 @@
-"""How each program that talks to the queue is connected to it."""
+"""The NATS clients of each program: API, activator and worker."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -28,7 +28,7 @@ RECORDS_STREAM: Final = f"KV_{QueueNames().record_bucket}"
 
 
 class NATSUser:
-    """One program's way to the queue: what keeps its connection, and what asks on it."""
+    """The client of one program: the task that keeps its connection, and the calls on it."""
 
     def __init__(
         self,
@@ -41,29 +41,29 @@ class NATSUser:
         self.calls = calls
 
     def is_connected(self) -> bool:
-        """Whether anything can be asked now."""
+        """Return whether calls can be sent now."""
         client = self.current_client()
         return client is not None and client.is_connected
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["asyncio.Task[object]"]:
-        """What keeps it connected, for the length of the block."""
+        """Keep the client connected for the length of the block; the task that does it."""
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(self.run_connection())
+            task = group.create_task(self.run_connection())
             await eventually(lambda: asyncio.sleep(0, self.is_connected()))
-            yield keeping
-            keeping.cancel()
+            yield task
+            task.cancel()
 
 
 def api_nats_user(url: str) -> NATSUser:
-    """The way of the API."""
+    """Return the client of the API."""
     connection = ApiConnection(NATSConfig(url=url), ApiClock())
-    caller = JetStreamRequests(connection, CircuitBreaker(ApiClock()))
+    requests = JetStreamRequests(connection, CircuitBreaker(ApiClock()))
     return NATSUser(
         connection.run,
         lambda: connection.client,
-        ask=lambda: caller.request(f"$JS.API.STREAM.INFO.{RECORDS_STREAM}"),
-        read=lambda: BatchReader(caller).read(RECORDS_STREAM, ">", 1, 1),
+        ask=lambda: requests.request(f"$JS.API.STREAM.INFO.{RECORDS_STREAM}"),
+        read=lambda: BatchReader(requests).read(RECORDS_STREAM, ">", 1, 1),
     )
 
 

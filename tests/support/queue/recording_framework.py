@@ -1,4 +1,4 @@
-"""A framework inside the test's process that remembers every call of its code."""
+"""A framework inside the test's process that records every call of its handler."""
 
 import asyncio
 import tempfile
@@ -14,10 +14,10 @@ from tests.support.checks.invocation_checks import Execution
 
 
 class RecordingFramework:
-    """Answers with the run and the attempt, so that a result tells whose it is.
+    """Responds with the run and the attempt, so that a result shows which one made it.
 
-    Attributes: `sleepSeconds`, `failAttempts`, `fail`, `answerBytes`, and `wait`, which holds
-    an invocation until `let_go` is set.
+    Attributes: `sleepSeconds`, `failAttempts`, `fail`, `answerBytes`, and `wait`, which holds an
+    invocation until `release` is set.
     """
 
     def __init__(self, executions: list[Execution]) -> None:
@@ -28,7 +28,7 @@ class RecordingFramework:
         self.release = asyncio.Event()
 
     async def handle(self, invocation: Invocation) -> Response:
-        """The handler to serve."""
+        """Record a call, and respond as its attributes say."""
         now = SystemRecordClock().now_ms()
         self.executions.append(Execution(invocation.id, invocation.run, invocation.attempt, now))
         self.received_bytes[invocation.id] = len(invocation.body)
@@ -40,16 +40,16 @@ class RecordingFramework:
             self.running_by_invocation[invocation.id] -= 1
 
     async def _answer(self, invocation: Invocation) -> Response:
-        told = invocation.attributes
-        await asyncio.sleep(told.get("sleepSeconds", 0))
-        if told.get("wait"):
+        attributes = invocation.attributes
+        await asyncio.sleep(attributes.get("sleepSeconds", 0))
+        if attributes.get("wait"):
             await self.release.wait()
-        if invocation.attempt <= told.get("failAttempts", 0):
-            raise Retryable("told to")
-        if "fail" in told:
-            raise ValueError(told["fail"])
-        if "answerBytes" in told:
-            return Response(b"x" * told["answerBytes"])
+        if invocation.attempt <= attributes.get("failAttempts", 0):
+            raise Retryable("requested by failAttempts")
+        if "fail" in attributes:
+            raise ValueError(attributes["fail"])
+        if "answerBytes" in attributes:
+            return Response(b"x" * attributes["answerBytes"])
         return Response(f"{invocation.id}/{invocation.run}/{invocation.attempt}".encode())
 
 
@@ -57,7 +57,7 @@ class RecordingFramework:
 async def serve_recording_framework(
     executions: list[Execution],
 ) -> AsyncIterator[tuple[RecordingFramework, Path]]:
-    """A framework on a socket for the length of the block."""
+    """Serve a framework on a socket for the length of the block."""
     framework = RecordingFramework(executions)
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         path = Path(folder) / "framework.sock"

@@ -1,4 +1,4 @@
-"""A worker and its framework as processes of their own, as a pod has them."""
+"""A worker and its framework as two processes, as in a pod."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -25,13 +25,13 @@ class WorkerProcess:
         self._calls_file = state_dir / "calls"
         secret = state_dir / "queue"
         secret.mkdir(parents=True)
-        access = {
+        credentials = {
             "url": server.url,
             "user": "admin",
             "password": server.password("admin"),
             "inboxPrefix": "_INBOX_of_a_test",
         }
-        for name, value in access.items():
+        for name, value in credentials.items():
             (secret / name).write_text(value)
         self.url = f"http://{HOST}:{(port := new_port())}"
         self._environment = {
@@ -56,8 +56,8 @@ class WorkerProcess:
         return read_executions(self._calls_file) if self._calls_file.exists() else []
 
     async def wait_ready(self) -> None:
-        """Wait until queue and framework answer."""
-        await eventually(self._readiness, lambda answer: answer[0] == 200, tolerate=OSError)
+        """Wait until the worker reports that queue and framework are connected."""
+        await eventually(self._readiness, lambda response: response[0] == 200, tolerate=OSError)
 
     async def _readiness(self) -> tuple[int, object]:
         return await get(f"{self.url}/readyz")
@@ -67,12 +67,12 @@ class WorkerProcess:
 async def run_worker_process(
     state_dir: Path, function_name: str, server: NATSServer, concurrency: int = 4
 ) -> AsyncIterator[WorkerProcess]:
-    """Both processes, running for the length of the block unless the test ends them."""
-    both = WorkerProcess(state_dir, function_name, server, concurrency)
-    both.framework.start()
-    both.worker.start()
+    """Run both processes for the length of the block, unless the test ends them."""
+    processes = WorkerProcess(state_dir, function_name, server, concurrency)
+    processes.framework.start()
+    processes.worker.start()
     try:
-        yield both
+        yield processes
     finally:
-        await both.worker.kill()
-        await both.framework.kill()
+        await processes.worker.kill()
+        await processes.framework.kill()

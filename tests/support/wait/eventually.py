@@ -1,4 +1,4 @@
-"""Waiting for something to become true, with a deadline and the last thing seen."""
+"""Waits for a condition, with a deadline and the last value in the failure."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
-# A long wait looks less often: each look costs the server, and on a busy machine many tests wait.
+# A long wait reads less often: each read costs the server, and many tests wait at once.
 MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 0.5
 PAUSE_SHARE = 0.1
@@ -21,8 +21,12 @@ async def eventually(
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     tolerate: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> T:
-    """What `look` gives once `is_right` holds for it; fails with the last value at the deadline."""
-    last: object = "nothing was seen"
+    """Read until `predicate` holds for the value, and return the value.
+
+    Errors in `tolerate` count as a value that does not match. Raises AssertionError with the last
+    value at the deadline.
+    """
+    last: object = "nothing was read"
     loop, deadline = asyncio.get_running_loop(), asyncio.timeout(timeout_seconds)
     began = loop.time()
     try:
@@ -39,7 +43,7 @@ async def eventually(
                 await asyncio.sleep(next_pause(loop.time() - began))
     except TimeoutError:
         if not deadline.expired():
-            raise  # what was looked at has its own patience
+            raise  # a timeout of `read` itself
         raise AssertionError(
             f"not within {timeout_seconds:g} s; last seen: "
             f"{str(without_managed_fields(last))[:MAX_SHOWN_CHARACTERS]}"
@@ -52,12 +56,12 @@ async def immediate(value: T) -> T:
 
 
 def next_pause(waited_seconds: float) -> float:
-    """How long to wait for the next look, after so long a wait."""
+    """Return the seconds to the next read, after `waited_seconds`."""
     return min(max(PAUSE_SHARE * waited_seconds, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
 
 
 def without_managed_fields(observed: object) -> object:
-    """What is worth telling of an object: not who wrote which field."""
+    """Drop `managedFields` from an object: who wrote which field only makes a failure long."""
     if isinstance(observed, dict):
         return {
             key: without_managed_fields(value)
@@ -65,7 +69,7 @@ def without_managed_fields(observed: object) -> object:
             if key != "managedFields"
         }
     return (
-        [without_managed_fields(each) for each in observed]
+        [without_managed_fields(item) for item in observed]
         if isinstance(observed, list)
         else observed
     )

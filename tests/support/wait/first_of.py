@@ -1,4 +1,4 @@
-"""Waiting for one of several things."""
+"""Waits for the first of several conditions."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 
 async def wait_for_first(*conditions: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of them has come."""
+    """Wait until one of the coroutines has returned, and cancel the others."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in conditions]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
