@@ -49,4 +49,5 @@ def test_a_password_file_that_cannot_be_read_is_bad_configuration(tmp_path: Path
 
 
 def test_without_a_password_file_there_is_nothing_to_read() -> None:
+    """The assertion is that no ConfigurationError is raised."""
     require_readable_password(NATSConfig())

@@ -653,6 +653,7 @@ async def test_a_handler_is_synced_once_it_has_seen_the_initial_list(
 async def test_a_handler_of_nothing_is_synced_at_once(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
+    """The assertion is that the block ends: it waits until the handler is synced."""
     subscription = informer.subscribe(recorder)
     async with delivering(informer), waiting_for(subscription):
         informer.replace(listing(10))
@@ -661,6 +662,8 @@ async def test_a_handler_of_nothing_is_synced_at_once(
 async def test_a_handler_that_raises_on_the_initial_list_is_synced_all_the_same(
     informer: Informer[Note],
 ) -> None:
+    """The assertion is that the block ends: it waits until the handler is synced."""
+
     def broken(_: ChangeNotification[Note]) -> None:
         raise RuntimeError("broken handler")
 

@@ -32,7 +32,10 @@ def test_a_forgotten_key_starts_from_the_first_delay() -> None:
 
 
 def test_forgetting_a_key_that_never_failed_does_nothing() -> None:
-    ExponentialBackoff[str]().forget("one")
+    backoff = ExponentialBackoff[str](base_delay=0.001)
+    backoff.forget("one")
+    assert backoff.failures("one") == 0
+    assert backoff.when("one") == 0.001
 
 
 def test_the_defaults_grow_for_18_delays_and_then_stay_at_1000_seconds() -> None:
