@@ -8,7 +8,6 @@ from typing import Any
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from apiserver.clock import Clock
 from apiserver.config import RequestLimits
 from apiserver.dashboard.handlers import UI_ASSETS, load_ui_assets
 from apiserver.http import keys
@@ -25,6 +24,7 @@ from apiserver.http.responses import error_responses_middleware
 from apiserver.http.swagger import load_swagger_assets
 from apiserver.http.tokens import TokenSet
 from apiserver.routes import create_routes
+from shared.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

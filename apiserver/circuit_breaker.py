@@ -4,7 +4,7 @@ import math
 from enum import Enum, auto
 from typing import Final
 
-from apiserver.clock import Clock
+from shared.clock import Clock
 
 MAX_FAILURES: Final = 5
 OPEN_SECONDS: Final = 5.0

@@ -20,7 +20,7 @@ from prometheus_client import (
 
 from apiserver.app import AppComponents, create_app
 from apiserver.circuit_breaker import CircuitBreaker
-from apiserver.clock import Clock, SystemClock
+from apiserver.clock import SystemClock
 from apiserver.config import Config, RequestLimits, SpecConfig
 from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState
 from apiserver.health.handlers import HEALTH, READINESS
@@ -49,6 +49,7 @@ from apiserver.postgres.archive import PostgresArchive, read_dsn
 from apiserver.process import Process, TaskFactory
 from apiserver.specs.catalogue import Catalogue, CatalogueEntry
 from apiserver.wiring import KubeServices, ServerlessServices, ServiceSettings
+from shared.clock import Clock
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import tune_gc

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from apiserver.clock import Clock
+from shared.clock import Clock
 
 V = TypeVar("V")
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.clock import Clock
 from apiserver.dashboard.broadcaster import DashboardBroadcaster
 from apiserver.dashboard.collector import SnapshotCollector
 from apiserver.dashboard.handlers import DASHBOARD
@@ -57,6 +56,7 @@ from apiserver.units.stock_claims import StockClaims
 from apiserver.units.stock_selection import StockSelector
 from apiserver.units.storage_locks import StorageLocks
 from apiserver.units.store import UnitStore
+from shared.clock import Clock
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.operation import OperationType
 

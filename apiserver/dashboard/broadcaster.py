@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from apiserver.clock import Clock
 from apiserver.dashboard.frame import DashboardFrame, Heartbeat, heartbeat, new_frame, stale_frame
 from apiserver.dashboard.snapshot import ClusterSnapshot
 from apiserver.dashboard.view import dashboard_view
 from apiserver.errors import ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
+from shared.clock import Clock
 
 MIN_REFRESH_SECONDS: Final = 1.0
 MAX_REFRESH_SECONDS: Final = 10.0

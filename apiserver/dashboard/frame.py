@@ -8,6 +8,7 @@ import msgspec
 
 from apiserver.dashboard.view import DashboardView
 from apiserver.kube import errors as kube_errors
+from shared.time import format_timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +46,4 @@ def stale_frame(frame: DashboardFrame, error: kube_errors.KubeError) -> Dashboar
 def heartbeat(frame: DashboardFrame, now: datetime, monotonic: float) -> Heartbeat:
     """Return the heartbeat of a frame at this moment."""
     age = None if frame.collected_at is None else round(monotonic - frame.collected_at, 1)
-    written = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Heartbeat(now=written, age_seconds=age, trouble=frame.error)
+    return Heartbeat(now=format_timestamp(now), age_seconds=age, trouble=frame.error)

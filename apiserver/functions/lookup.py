@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import FUNCTIONS
 from apiserver.single_flight import SingleFlightCache
+from shared.clock import Clock
 from shared.v1alpha1.function import Function
 
 CACHE_SECONDS: Final = 5.0

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from typing import Final, Protocol
 
-from apiserver.clock import Clock
 from apiserver.health.cluster_state import (
     ClusterState,
     count_failed,
@@ -18,6 +17,7 @@ from apiserver.health.cluster_state import (
 from apiserver.health.unit_counts import UnitCounts
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ClusterReader
+from shared.clock import Clock
 
 # Together below the 5 s in which health must report an outage.
 PROBE_INTERVAL_SECONDS: Final = 2.0

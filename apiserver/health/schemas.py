@@ -1,17 +1,16 @@
 """Schemas of health and of the probes."""
 
-from datetime import datetime
 from typing import Any
 
 from marshmallow import Schema, fields
 
 from apiserver.schemas.response import ViewSchema
+from shared.time import format_timestamp
 
 
 class _Timestamp(fields.String):
     def _serialize(self, value: Any, *_: Any, **__: Any) -> str:
-        moment: datetime = value
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return format_timestamp(value)
 
 
 class HealthSchema(ViewSchema):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from apiserver.clock import Clock
 from apiserver.health.cluster_state import ClusterState
 from apiserver.nats.port import ConnectionStatus
+from shared.clock import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

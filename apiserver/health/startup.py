@@ -4,10 +4,10 @@ import asyncio
 import logging
 from typing import Final, Protocol
 
-from apiserver.clock import Clock
 from apiserver.health.cluster_state import ClusterState
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.health.status_log import StatusReporter
+from shared.clock import Clock
 
 RETRY_INTERVAL_SECONDS: Final = 1.0
 LOG_INTERVAL_SECONDS: Final = 5.0

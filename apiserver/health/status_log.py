@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Mapping
 
-from apiserver.clock import Clock
 from apiserver.health.service import HealthReport, HealthService
+from shared.clock import Clock
 
 log = logging.getLogger(__name__)
 

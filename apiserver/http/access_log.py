@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from apiserver.clock import Clock
+from shared.clock import Clock
 
 UNMATCHED_ROUTE: Final = "unmatched"
 

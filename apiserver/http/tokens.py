@@ -10,7 +10,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Final
 
-from apiserver.clock import Clock
+from shared.clock import Clock
 from shared.config.loader import ConfigurationError
 
 CONFIG_KEY: Final = "auth.tokensFile"

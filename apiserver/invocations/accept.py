@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
-from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError, QueueFullError
 from apiserver.functions.lookup import FunctionLookup
 from apiserver.invocations.backpressure import (
@@ -33,10 +32,11 @@ from apiserver.invocations.submission import (
 from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError, QueueRejectedError, RecordConflictError
 from apiserver.nats.port import QueuePorts, StoredRecord
-from apiserver.timestamps import now_milliseconds
+from shared.clock import Clock
 from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key, request_object_name
 from shared.invocation.record import InvocationRecord
+from shared.time import now_ms
 from shared.v1alpha1.function import Function
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class InvocationAcceptor:
         return acceptance
 
     async def _accept(self, submission: Submission) -> Acceptance:
-        record = new_record(submission, now_milliseconds(self._clock))
+        record = new_record(submission, now_ms(self._clock))
         try:
             placed = await self._write_record(submission, record)
             if isinstance(placed, StoredRecord):
@@ -140,7 +140,7 @@ class InvocationAcceptor:
             return stored_record.revision
         try:
             if not record.is_final:
-                record = orphaned_record(record, now_milliseconds(self._clock))
+                record = orphaned_record(record, now_ms(self._clock))
                 revision = await self._queue.records.put(
                     submission.key, record, stored_record.revision
                 )

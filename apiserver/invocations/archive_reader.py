@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from apiserver.clock import Clock
 from apiserver.errors import ErrorDetail, InvalidRequestError, ServiceUnavailableError
 from apiserver.invocations.archive import (
     Archive,
@@ -17,8 +16,9 @@ from apiserver.invocations.archive import (
 )
 from apiserver.invocations.commands import Invocation, ListInvocations
 from apiserver.kube.port import Page
-from apiserver.timestamps import now_milliseconds
+from shared.clock import Clock
 from shared.invocation.state import FINAL_STATES
+from shared.time import now_ms
 
 MAX_TIMESTAMP_MS: Final = 2**42  # milliseconds: long after all of this
 _TOKEN_PREFIX: Final = "a1."  # noqa: S105
@@ -44,7 +44,7 @@ class ArchiveReader:
         """Return the `continue` of the first page after the queue; empty if nothing can match."""
         if query.state is not None and query.state not in FINAL_STATES:
             return ""
-        oldest = now_milliseconds(self.clock) - int(self.retention_seconds * 1000)
+        oldest = now_ms(self.clock) - int(self.retention_seconds * 1000)
         return encode_token(ArchiveCursor(oldest))
 
     async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:

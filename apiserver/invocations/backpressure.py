@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.clock import Clock
 from apiserver.errors import QueueFullError
 from apiserver.nats.port import CallQueue, QueuePorts
 from apiserver.single_flight import SingleFlightCache
+from shared.clock import Clock
 from shared.invocation.limits import DEFAULT_INLINE_BYTES, MIN_INLINE_BYTES
 from shared.v1alpha1.function import Function
 

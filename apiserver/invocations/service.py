@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from apiserver.clock import Clock
 from apiserver.errors import ConflictError, NotFoundError
 from apiserver.functions.lookup import FunctionLookup
 from apiserver.invocations.archive_reader import ArchiveReader
@@ -18,12 +17,13 @@ from apiserver.invocations.metrics import InvocationMetrics
 from apiserver.invocations.publish_outcome import publish_outcome
 from apiserver.nats.errors import QueueError, RecordConflictError
 from apiserver.nats.port import QueuePorts
-from apiserver.timestamps import now_milliseconds
+from shared.clock import Clock
 from shared.invocation import transition
 from shared.invocation.message import call_message
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import InvocationRecord
 from shared.invocation.state import InvocationState
+from shared.time import now_ms
 
 REREAD_INTERVAL_SECONDS: Final = 5.0
 
@@ -105,7 +105,7 @@ class InvocationService:
             seen = await self._read(function_name, invocation_id)
             if seen.record.state is InvocationState.CANCELLING:
                 return seen.invocation
-            changed = cancel_record(seen.record, now_milliseconds(self._clock))
+            changed = cancel_record(seen.record, now_ms(self._clock))
             try:
                 written = await self._write(seen, changed)
             except RecordConflictError:
@@ -123,7 +123,7 @@ class InvocationService:
             await self._require_redrivable(seen)
             try:
                 settled = await publish_outcome(self._queue, seen.invocation, seen.revision)
-                again = transition.redriven(seen.record, now_milliseconds(self._clock))
+                again = transition.redriven(seen.record, now_ms(self._clock))
                 inline_bytes = await self._record_space.reserve_inline_bytes()
                 again = replace(again, request=replace(again.request, inline_bytes=inline_bytes))
                 written = await self._write(
@@ -210,12 +210,12 @@ class InvocationService:
             log.warning("redrive_left_to_sweep", extra=extra)
 
 
-def cancel_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
+def cancel_record(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the record after a cancel; ConflictError if it is final."""
     if record.is_final:
         raise ConflictError(f"the invocation is already {record.state}")
     is_queued = record.state is InvocationState.QUEUED
-    return transition.cancelled(record, now_ms) if is_queued else transition.cancelling(record)
+    return transition.cancelled(record, now) if is_queued else transition.cancelling(record)
 
 
 def log_fields(invocation: Invocation) -> dict[str, str]:

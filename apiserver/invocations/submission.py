@@ -72,7 +72,7 @@ def require_function_ttl_within_retention(
         )
 
 
-def new_record(submission: Submission, now_ms: int) -> InvocationRecord:
+def new_record(submission: Submission, now: int) -> InvocationRecord:
     """Return a new record with the request and the present limits of the function."""
     command, spec = submission.command, submission.function.spec
     request = InvocationRequest(
@@ -86,7 +86,7 @@ def new_record(submission: Submission, now_ms: int) -> InvocationRecord:
         inline_bytes=submission.inline_bytes,
     )
     hash_ = invocation_hash(command, submission.payload)
-    return transition.new_record(request, submission.function.metadata.uid, hash_, now_ms)
+    return transition.new_record(request, submission.function.metadata.uid, hash_, now)
 
 
 def replay_acceptance(
@@ -113,12 +113,12 @@ def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
     )
 
 
-def orphaned_record(record: InvocationRecord, now_ms: int) -> InvocationRecord:
+def orphaned_record(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the final record for a function that was deleted."""
     why = InvocationResult(
         error="its function was deleted", failure_class=FailureClass.FUNCTION_DELETED.value
     )
-    return transition.finished(record, InvocationState.CANCELLED, why, now_ms)
+    return transition.finished(record, InvocationState.CANCELLED, why, now)
 
 
 def submission_error(submission: Submission, error: QueueError) -> Exception:

@@ -10,9 +10,9 @@ from apiserver.nats.port import ListedDeadLetter
 from apiserver.schemas.request import CamelSchema, drop_empty
 from apiserver.schemas.response import PageMetaSchema
 from apiserver.schemas.view_fields import Timestamp
-from apiserver.timestamps import format_milliseconds
 from shared.invocation.record import InvocationBody, InvocationRecord, InvocationResult
 from shared.invocation.state import FailureClass, InvocationState
+from shared.time import format_ms
 
 
 class ResultSchema(CamelSchema):
@@ -91,9 +91,9 @@ def invocation_view(invocation: Invocation) -> dict[str, Any]:
             "run": record.run,
             "attempts": record.attempts,
             "worker": record.worker,
-            "acceptedAt": format_milliseconds(record.accepted_at),
-            "startedAt": format_milliseconds(record.started_at),
-            "finishedAt": format_milliseconds(record.finished_at),
+            "acceptedAt": format_ms(record.accepted_at),
+            "startedAt": format_ms(record.started_at),
+            "finishedAt": format_ms(record.finished_at),
             **duration_fields(record),
             "result": result_view(record.result) if record.result else None,
         }
@@ -146,7 +146,7 @@ def dead_letter_view(dead_letter: ListedDeadLetter) -> dict[str, Any]:
             "attempts": letter.attempts,
             "reason": letter.reason,
             "failureClass": letter.failure_class,
-            "at": format_milliseconds(letter.at),
+            "at": format_ms(letter.at),
             "originalBase64": base64.b64encode(letter.original).decode(),
         }
     )

@@ -5,8 +5,8 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from apiserver.clock import Clock
 from apiserver.kube.kubeconfig import ConfigLoader, RestConfig
+from shared.clock import Clock
 from shared.config.loader import ConfigurationError
 
 RELOAD_INTERVAL_SECONDS: Final = 60.0

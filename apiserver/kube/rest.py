@@ -8,7 +8,6 @@ import aiohttp
 from aiohttp import hdrs
 
 from apiserver.circuit_breaker import CallResult, CircuitBreaker
-from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.kubeconfig import RestConfig
@@ -16,6 +15,7 @@ from apiserver.kube.metrics import NO_RESPONSE_CODE, RestMetrics
 from apiserver.kube.request import JSON_MEDIA_TYPE, WATCH_TIMEOUT_SECONDS, KubeRequest, KubeResponse
 from apiserver.kube.status_errors import error_from_response
 from apiserver.kube.transport_errors import translate_transport_errors, unreachable_error
+from shared.clock import Clock
 
 REQUEST_TIMEOUT_SECONDS: Final = 5.0
 MAX_RETRY_PAUSE_SECONDS: Final = 1

@@ -11,9 +11,9 @@ import nats.errors
 from nats.aio.client import Client
 
 from apiserver.cancellation import preserve_cancellation
-from apiserver.clock import Clock
 from apiserver.config import NATSConfig
 from apiserver.nats.port import ConnectionStatus
+from shared.clock import Clock
 from shared.config.loader import ConfigurationError
 
 NOT_CONFIGURED: Final = "no queue is configured (nats.url is empty)"

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from apiserver.circuit_breaker import CircuitBreaker
-from apiserver.clock import Clock
 from apiserver.config import NATSConfig
 from apiserver.nats.calls import JetStreamCallQueue, JetStreamOutcomeStream
 from apiserver.nats.connection import QueueConnection
@@ -14,6 +13,7 @@ from apiserver.nats.record_changes import JetStreamRecordChanges
 from apiserver.nats.records import JetStreamRecordStore
 from apiserver.nats.requests import JetStreamRequests
 from apiserver.nats.stream_setup import StreamSetup
+from shared.clock import Clock
 from shared.invocation.queue_names import QueueNames
 
 

@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from apiserver.clock import Clock
 from apiserver.nats.connection import QueueConnection
 from apiserver.nats.errors import QueueError
 from apiserver.nats.replies import (
@@ -16,6 +15,7 @@ from apiserver.nats.replies import (
     decode_reply,
 )
 from apiserver.nats.requests import JetStreamRequests
+from shared.clock import Clock
 from shared.invocation.jetstream import STREAM_NAME_IN_USE
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import JetStreamConfig, StreamLimits, stream_configs

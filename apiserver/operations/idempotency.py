@@ -3,7 +3,6 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from apiserver.clock import Clock
 from apiserver.operations.failure_text import recorded_failure
 from apiserver.operations.metrics import OperationMetrics
 from apiserver.operations.result import OperationResult, ResultKind
@@ -15,6 +14,7 @@ from apiserver.operations.store import (
     is_final,
 )
 from apiserver.operations.task_registry import KeyedTasks
+from shared.clock import Clock
 from shared.v1alpha1.operation import Operation
 
 OperationWork = Callable[[Operation], Coroutine[Any, Any, Operation]]

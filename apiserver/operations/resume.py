@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from random import Random
 from typing import Final
 
-from apiserver.clock import Clock
 from apiserver.errors import ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import OPERATIONS
 from apiserver.operations.idempotency import IdempotentRunner, OperationWork
 from apiserver.operations.store import FINAL_PHASES
+from shared.clock import Clock
 
 RESUME_INTERVAL_SECONDS: Final = 5.0
 PAGE_SIZE: Final = 500

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Final, TypeVar
 
-from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
+from shared.clock import Clock
 
 T = TypeVar("T")
 

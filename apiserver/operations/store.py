@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import msgspec
 
-from apiserver.clock import Clock
 from apiserver.errors import ConflictError, OperationConflictError, ServiceError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
@@ -17,6 +16,8 @@ from apiserver.operations.request_hash import (
     request_hash,
 )
 from apiserver.operations.retry import Retry
+from shared.clock import Clock
+from shared.time import format_timestamp
 from shared.v1alpha1 import names
 from shared.v1alpha1.operation import Operation, StockRef
 from shared.v1alpha1.phases import OperationPhase
@@ -174,7 +175,7 @@ class OperationStore:
             return None
 
     def _timestamp(self) -> str:
-        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return format_timestamp(self._clock.now())
 
 
 def operation_manifest(

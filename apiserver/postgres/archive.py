@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,11 +10,12 @@ import asyncpg
 import msgspec
 
 from apiserver.cancellation import preserve_cancellation
-from apiserver.clock import Clock
 from apiserver.invocations.archive import ArchivedOutcome, ArchiveError, ArchiveQuery
+from shared.clock import Clock
 from shared.config.loader import ConfigurationError
 from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
 from shared.invocation.state import InvocationState
+from shared.time import datetime_to_ms, ms_to_datetime
 
 MAX_CONNECTIONS: Final = 4
 QUERY_TIMEOUT_SECONDS: Final = 5.0
@@ -83,7 +83,7 @@ class PostgresArchive:
             query.function_name,
             query.state,
             query.since,
-            from_milliseconds(below.finished_at),
+            ms_to_datetime(below.finished_at),
             below.function_uid,
             below.invocation_id,
             below.run,
@@ -106,25 +106,17 @@ def outcome_from_row(row: Any) -> ArchivedOutcome:
         function_uid=row["function_uid"],
         run=row["run"],
         hash="",
-        accepted_at=to_milliseconds(row["accepted_at"]),
+        accepted_at=datetime_to_ms(row["accepted_at"]),
         request=InvocationRequest(),
         state=InvocationState(row["state"]),
         attempts=row["attempts"],
         worker=row["worker"],
-        started_at=to_milliseconds(row["started_at"]) if row["started_at"] else 0,
-        finished_at=to_milliseconds(row["finished_at"]),
+        started_at=datetime_to_ms(row["started_at"]) if row["started_at"] else 0,
+        finished_at=datetime_to_ms(row["finished_at"]),
         result=msgspec.json.decode(row["result"], type=InvocationResult),
         published=True,
     )
     return ArchivedOutcome(row["request_id"], row["invocation_id"], record)
-
-
-def to_milliseconds(time: datetime) -> int:
-    return round(time.timestamp() * 1000)
-
-
-def from_milliseconds(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def read_dsn(path: str) -> str:

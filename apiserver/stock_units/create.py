@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.provenance import is_created_by, provenance_annotations
 from apiserver.operations.retry import Retry
+from shared.clock import Clock
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

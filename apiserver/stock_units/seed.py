@@ -5,13 +5,14 @@ Several processes may work on one operation: a name is created once, an ordinal 
 
 from typing import Any, Final
 
-from apiserver.clock import Clock
 from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import AlreadyExistsError, ConflictError, ServiceError
 from apiserver.kube import errors as kube_errors
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.store import OperationStore, is_final
 from apiserver.stock_units.create import StockUnitCreator
+from shared.clock import Clock
+from shared.time import format_timestamp
 from shared.v1alpha1 import gpuunit, names
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import OperationPhase
@@ -86,7 +87,7 @@ class StockSeeder:
             }
             for ordinal, uid in sorted(uids.items())
         ]
-        started = operation.status.started_at or self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        started = operation.status.started_at or format_timestamp(self._clock.now())
         return {
             "phase": OperationPhase.RUNNING.value,
             "requested": replicas,

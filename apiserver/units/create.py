@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import msgspec
 
-from apiserver.clock import Clock
 from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import AlreadyExistsError, ConflictError, ServiceError
 from apiserver.kube import errors as kube_errors
@@ -31,6 +30,7 @@ from apiserver.units.stock_claims import StockClaim, StockClaims
 from apiserver.units.stock_selection import StockSelector
 from apiserver.units.storage_locks import StorageLocks
 from apiserver.units.store import UnitStore
+from shared.clock import Clock
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef

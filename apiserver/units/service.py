@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
-from apiserver.clock import Clock
 from apiserver.errors import (
     InvalidRequestError,
     NotFoundError,
@@ -20,6 +19,7 @@ from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.units.create import UnitCreator
 from apiserver.units.patch import change_patch, changed_spec
 from apiserver.units.storage_locks import StorageLocks
+from shared.clock import Clock
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.phases import UnitPhase

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.retry import Retry
 from apiserver.units.stock_selection import is_claimable
+from shared.clock import Clock
+from shared.time import format_timestamp
 from shared.v1alpha1 import stockpool, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef
@@ -95,7 +96,7 @@ class StockClaims:
                 wellknown.CLAIMED_BY_ANNOTATION: unit_name,
                 wellknown.CLAIM_OPERATION_ANNOTATION: operation_id,
                 wellknown.ATTEMPT_ANNOTATION: attempt,
-                wellknown.CLAIMED_AT_ANNOTATION: self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+                wellknown.CLAIMED_AT_ANNOTATION: format_timestamp(self._clock.now()),
             },
             "ownerReferences": others,
         }

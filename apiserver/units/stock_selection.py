@@ -7,12 +7,12 @@ from random import Random
 from typing import Final
 from weakref import WeakValueDictionary
 
-from apiserver.clock import Clock
 from apiserver.errors import InsufficientCapacityError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_UNITS, KubeObject
 from apiserver.operations.retry import Retry
+from shared.clock import Clock
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.wellknown import CLAIM_OPERATION_ANNOTATION, CLAIMED_LABEL

@@ -12,7 +12,7 @@ from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGetAction, Probe
 from hack.podrunner.pod_status import ObservedContainer
 from hack.podrunner.probes import probe_succeeds
-from shared.k8s.conditions import format_timestamp
+from shared.time import format_timestamp
 
 STARTUP_PROBE_SECONDS: Final = 0.2
 INITIAL_BACKOFF_SECONDS: Final = 1.0

@@ -13,7 +13,7 @@ from controller.runtime.clock import Clock
 from controller.runtime.errors import KubeError, NotFoundError
 from hack.podrunner.pod import PODS, Pod
 from hack.podrunner.pod_status import ObservedContainer, is_pod_ready, pod_status, ready_conditions
-from shared.k8s.conditions import format_timestamp
+from shared.time import format_timestamp
 
 STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 RETRY_SECONDS: Final = 0.5

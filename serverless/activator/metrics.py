@@ -13,7 +13,7 @@ from serverless.activator.queue_depths import QueueDepths
 from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.sweep.metrics import SettleMetrics
 from serverless.activator.sweep.sweep import Sweep
-from serverless.activator.timestamps import now_ms
+from shared.time import now_ms
 
 COLD_START_BUCKETS: Final = (0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
 

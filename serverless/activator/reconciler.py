@@ -34,12 +34,12 @@ from serverless.activator.sweep.finalizer import (
     last_pass_wait_ms,
 )
 from serverless.activator.sweep.function_existence import FunctionExistence
-from serverless.activator.timestamps import now_ms
 from serverless.activator.workers.queue_resources import QueueResources
 from serverless.activator.workers.runtime_api import RuntimeAPIClient
 from serverless.activator.workers.worker_secrets import WorkerSecrets
 from serverless.nats.errors import QueueError
 from shared.k8s import merge_patch
+from shared.time import now_ms
 from shared.v1alpha1 import names
 from shared.v1alpha1.function import Function, FunctionStatus
 from shared.v1alpha1.phases import FunctionPhase

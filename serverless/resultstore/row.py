@@ -1,11 +1,12 @@
 """An outcome as a row of the table."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from shared.invocation.message import OutcomeMessage
+from shared.time import ms_to_datetime
 
 
 class OutcomeRow(NamedTuple):
@@ -34,16 +35,11 @@ def outcome_row_of(outcome: OutcomeMessage) -> OutcomeRow:
         state=outcome.state.value,
         attempts=outcome.attempts,
         worker=replace_nul(outcome.worker),
-        accepted_at=to_datetime(outcome.accepted_at),
-        started_at=to_datetime(outcome.started_at) if outcome.started_at else None,
-        finished_at=to_datetime(outcome.finished_at),
+        accepted_at=ms_to_datetime(outcome.accepted_at),
+        started_at=ms_to_datetime(outcome.started_at) if outcome.started_at else None,
+        finished_at=ms_to_datetime(outcome.finished_at),
         result=msgspec.json.encode(replace_nul(msgspec.to_builtins(outcome.result))).decode(),
     )
-
-
-def to_datetime(milliseconds: int) -> datetime:
-    """Convert milliseconds since 1970 to a time for PostgreSQL."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def replace_nul(value: Any) -> Any:

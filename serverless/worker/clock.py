@@ -1,29 +1,12 @@
-"""The clocks of a worker."""
+"""The clock of a worker."""
 
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Protocol
-
-
-class RecordClock(Protocol):
-    """The wall clock whose time is written into records."""
-
-    def now_ms(self) -> int:
-        """Return milliseconds since 1970."""
-        ...
-
-
-class SystemRecordClock:
-    """The record clock of this machine."""
-
-    def now_ms(self) -> int:
-        """Return milliseconds since 1970."""
-        return time.time_ns() // 1_000_000
 
 
 class SystemClock:
-    """The clock of this machine, for the connection to NATS."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
         """Return the wall clock time in UTC."""

@@ -18,7 +18,7 @@ from serverless.nats.credentials import (
 )
 from serverless.nats.requests import JetStreamClient
 from serverless.worker import command_line, settings
-from serverless.worker.clock import SystemClock, SystemRecordClock
+from serverless.worker.clock import SystemClock
 from serverless.worker.command_line import CommandLine
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
@@ -110,7 +110,7 @@ async def _run_worker(
             inbox_prefix=credentials.inbox_prefix,
             framework=framework,
             registry=registry,
-            clock=SystemRecordClock(),
+            clock=SystemClock(),
             intervals=intervals,
         )
         http = WorkerServer(registry, worker.not_ready, worker.drain)

@@ -12,7 +12,6 @@ from prometheus_client import CollectorRegistry
 
 from serverless.nats.connection import QueueConnection
 from serverless.nats.requests import JetStreamClient
-from serverless.worker.clock import RecordClock
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.dispatcher import Dispatcher
 from serverless.worker.consume.puller import Puller
@@ -27,6 +26,7 @@ from serverless.worker.run.attempt import AttemptContext
 from serverless.worker.run.body_store import BodyStore
 from serverless.worker.run.finish import RunFinisher
 from serverless.worker.run.record_store import RecordStore
+from shared.clock import Clock
 from shared.config.version import product_version
 from shared.invocation.queue_names import QueueNames
 
@@ -49,7 +49,7 @@ class Worker:
         inbox_prefix: str,
         framework: FrameworkClient,
         registry: CollectorRegistry,
-        clock: RecordClock,
+        clock: Clock,
         intervals: Intervals,
     ) -> None:
         self._identity = identity

@@ -1,7 +1,6 @@
 """Conditions as values: the time of a transition moves only when the status flips."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import msgspec
 
@@ -20,8 +19,3 @@ def with_condition(conditions: Sequence[Condition], new: Condition) -> tuple[Con
 def find_condition(conditions: Sequence[Condition], condition_type: str) -> Condition | None:
     """The condition of that type, if it was ever set."""
     return next((found for found in conditions if found.type == condition_type), None)
-
-
-def format_timestamp(time: datetime) -> str:
-    """A moment as Kubernetes writes it, to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,8 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar, Final, Generic, Self, TypeVar
 
-from shared.k8s.conditions import format_timestamp
 from shared.k8s.meta import Condition
+from shared.time import format_timestamp
 
 PhaseT = TypeVar("PhaseT", bound=StrEnum)
 ReasonT = TypeVar("ReasonT", bound=StrEnum)

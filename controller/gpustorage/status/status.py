@@ -7,9 +7,10 @@ import msgspec
 from controller.gpustorage.prepare_status import DONE_PHASES
 from controller.gpustorage.status.outcome import StorageReconcileOutcome
 from controller.status.pod_diagnosis import stable_message
-from shared.k8s.conditions import find_condition, format_timestamp, with_condition
+from shared.k8s.conditions import find_condition, with_condition
 from shared.k8s.meta import Condition
 from shared.k8s.readiness import new_condition
+from shared.time import format_timestamp
 from shared.v1alpha1 import names
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageStatus
 from shared.v1alpha1.phases import AccessorPhase, PreparePhase

@@ -27,8 +27,8 @@ from controller.runtime import (
     key_of,
     object_reference,
 )
-from shared.k8s.conditions import format_timestamp
 from shared.k8s.pod import Pod
+from shared.time import format_timestamp
 from shared.v1alpha1 import gpuunit, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation

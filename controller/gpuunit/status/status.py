@@ -11,10 +11,11 @@ from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.worker_readiness import WorkerReadiness
 from controller.gpuunit.workload import Workload
 from controller.status.pod_diagnosis import stable_message
-from shared.k8s.conditions import find_condition, format_timestamp, with_condition
+from shared.k8s.conditions import find_condition, with_condition
 from shared.k8s.meta import Condition
 from shared.k8s.node import Node
 from shared.k8s.readiness import new_condition
+from shared.time import format_timestamp
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitStatus, ServerlessStatus
 from shared.v1alpha1.reasons import ConditionType, UnitReason
 

@@ -12,10 +12,10 @@ from controller.runtime.clock import Clock
 from serverless.activator.auth.jwt import InvalidTokenError, JWTClaims, TokenSigner, decode_claims
 from serverless.activator.auth.permissions import publish_subjects, subscribe_subjects
 from serverless.activator.auth.worker_credentials import WorkerUser, parse_worker_user
-from serverless.activator.timestamps import now_ms
 from serverless.nats.connection import QueueConnection
 from serverless.nats.subscription import ReconnectingSubscription
 from shared.invocation.queue_names import QueueNames
+from shared.time import now_ms
 
 AUTH_SUBJECT: Final = "$SYS.REQ.USER.AUTH"
 QUEUE_GROUP: Final = "gpu-runtime-activator"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from serverless.activator.timestamps import parse_timestamp_ms
 from serverless.activator.workers.worker_spec import (
     OPERATION_ID_PREFIX,
     serverless_spec_of,
@@ -15,6 +14,7 @@ from shared.etag import make_etag
 from shared.invocation.worker_report import WorkerReport
 from shared.k8s.conditions import find_condition
 from shared.k8s.meta import Condition
+from shared.time import timestamp_to_ms
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
@@ -80,7 +80,7 @@ def observe_worker(
         etag=make_etag(meta),
         is_current=is_current(function, unit),
         is_busy=report is not None and report.running > 0,
-        idle_since=parse_timestamp_ms(meta.creation_timestamp)
+        idle_since=timestamp_to_ms(meta.creation_timestamp)
         if report is None
         else report.last_active,
         reason_text=f"{condition.reason}: {condition.message}" if condition else "",
@@ -108,10 +108,7 @@ def is_ready(unit: GPUUnit) -> bool:
 
 def is_lost(condition: Condition | None, now: int) -> bool:
     """Whether it was without a node for a while: none fits, or its node is lost."""
-    if (
-        condition is None
-        or now - parse_timestamp_ms(condition.last_transition_time) < LOST_AFTER_MS
-    ):
+    if condition is None or now - timestamp_to_ms(condition.last_transition_time) < LOST_AFTER_MS:
         return False
     # The controller has no reason for a lost node; its message is fixed.
     is_nodeless = (

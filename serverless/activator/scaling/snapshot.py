@@ -9,9 +9,9 @@ from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.demand_history import Demand
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState, observe_worker
 from serverless.activator.scaling.plan import ScalingSnapshot
-from serverless.activator.timestamps import now_ms
 from serverless.activator.worker_reports import WorkerReports
 from serverless.activator.workers.create_backoff import CreateFailure
+from shared.time import now_ms
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
 

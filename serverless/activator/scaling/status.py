@@ -11,10 +11,10 @@ from controller.runtime.events.event import truncate
 from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
 from serverless.activator.scaling.plan import ScalingSnapshot
-from serverless.activator.timestamps import parse_timestamp_ms
 from serverless.activator.workers.create_backoff import CreateFailure
-from shared.k8s.conditions import find_condition, format_timestamp, with_condition
+from shared.k8s.conditions import find_condition, with_condition
 from shared.k8s.meta import Condition
+from shared.time import format_timestamp, ms_to_datetime, timestamp_to_ms
 from shared.v1alpha1.function import Function, FunctionStatus
 from shared.v1alpha1.phases import FunctionPhase
 from shared.v1alpha1.reasons import ConditionType, FunctionReason
@@ -104,12 +104,10 @@ def build_ready_condition(
 
 def last_activity_time(previous: str, load: QueueLoad, now: datetime) -> str:
     """Return when there was work last, to a few seconds."""
-    is_recent = now - timedelta(seconds=ACTIVITY_RESOLUTION_SECONDS) < parse_datetime(previous, now)
+    is_recent = now - timedelta(seconds=ACTIVITY_RESOLUTION_SECONDS) < ms_to_datetime(
+        timestamp_to_ms(previous)
+    )
     return previous if not load.total or is_recent else format_timestamp(now)
-
-
-def parse_datetime(text: str, now: datetime) -> datetime:
-    return datetime.fromtimestamp(parse_timestamp_ms(text) / 1000, now.tzinfo)
 
 
 def ready_workers(workers: Sequence[ObservedWorker]) -> list[ObservedWorker]:

@@ -8,9 +8,9 @@ from serverless.activator.sweep.decision import Existence
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.sweep.sweep import MAX_PAGE_BYTES, MAX_PAGE_MESSAGES
-from serverless.activator.timestamps import now_ms, parse_timestamp_ms
 from serverless.activator.workers.queue_resources import QueueResources
 from shared.invocation.record import InvocationRecord
+from shared.time import now_ms, timestamp_to_ms
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION
 
@@ -33,9 +33,7 @@ def delete_policy_of(function: Function) -> DeletePolicy:
 
 def last_pass_wait_ms(function: Function, now: int) -> int:
     """Return how long to wait before the last pass."""
-    return max(
-        0, parse_timestamp_ms(function.metadata.deletion_timestamp) + LAST_PASS_DELAY_MS - now
-    )
+    return max(0, timestamp_to_ms(function.metadata.deletion_timestamp) + LAST_PASS_DELAY_MS - now)
 
 
 class FunctionFinalizer:

@@ -16,10 +16,10 @@ from serverless.activator.sweep.decision import (
 )
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.activator.sweep.metrics import SettleMetrics
-from serverless.activator.timestamps import now_ms
 from serverless.nats.stored_message import StoredMessage
 from shared.invocation.queue_names import parse_record_key
 from shared.invocation.record import InvocationRecord
+from shared.time import now_ms
 
 log = logging.getLogger(__name__)
 

@@ -15,12 +15,12 @@ from serverless.activator.sweep.decision import QUIET_MS
 from serverless.activator.sweep.function_existence import FunctionExistence
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.activator.sweep.settle import RecordSettler
-from serverless.activator.timestamps import now_ms
 from serverless.nats.errors import QueueError, UnavailableError
 from serverless.nats.stored_message import StoredMessage
 from shared.invocation.limits import MAX_CLOCK_SKEW_SECONDS
 from shared.invocation.queue_names import is_record_key, parse_record_key
 from shared.invocation.state import InvocationState
+from shared.time import now_ms
 
 INTERVAL_SECONDS: Final = 10.0
 MAX_PAGE_MESSAGES: Final = 256

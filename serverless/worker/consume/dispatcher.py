@@ -29,6 +29,7 @@ from shared.invocation.message import CallMessage, DeadLetterMessage
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import InvocationRecord
 from shared.invocation.state import FailureClass
+from shared.time import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Dispatcher:
             stored = None
         else:
             record = stored.record if stored else None
-            decision = decide(delivery, call, record, self._identity, self._context.clock.now_ms())
+            decision = decide(delivery, call, record, self._identity, now_ms(self._context.clock))
         match decision:
             case Acknowledge():
                 await self._context.jetstream.acknowledge(delivery.reply, ACK)

@@ -2,16 +2,17 @@
 
 import asyncio
 
-from serverless.worker.clock import RecordClock
+from shared.clock import Clock
+from shared.time import now_ms
 
 
 class Slots:
     """`changed` is set whenever the number of running invocations changes, `idle` while it is 0."""
 
-    def __init__(self, concurrency: int, clock: RecordClock) -> None:
+    def __init__(self, concurrency: int, clock: Clock) -> None:
         self._concurrency = concurrency
         self._clock = clock
-        self._last_active = clock.now_ms()
+        self._last_active = now_ms(clock)
         self.running = 0
         self.changed = asyncio.Event()
         self.idle = asyncio.Event()
@@ -27,7 +28,7 @@ class Slots:
     @property
     def last_active(self) -> int:
         """When an invocation ran last, in milliseconds since 1970; at first, when we started."""
-        return self._clock.now_ms() if self.running else self._last_active
+        return now_ms(self._clock) if self.running else self._last_active
 
     async def wait_for_free(self) -> int:
         """Wait for a free slot; return how many are free."""
@@ -42,7 +43,7 @@ class Slots:
     def release(self) -> None:
         """Count one running invocation less."""
         self.running -= 1
-        self._last_active = self._clock.now_ms()
+        self._last_active = now_ms(self._clock)
         self._notify()
 
     def _notify(self) -> None:

@@ -1,12 +1,12 @@
 """The headers of a framework call."""
 
 import json
-from datetime import UTC, datetime
 
 from serverless.worker.deadlines import attempt_deadline
 from shared.invocation import framework_protocol
 from shared.invocation.queue_names import parse_record_key
 from shared.invocation.record import InvocationRecord
+from shared.time import format_ms
 
 
 def request_headers(record_key: str, record: InvocationRecord) -> dict[str, str]:
@@ -19,12 +19,6 @@ def request_headers(record_key: str, record: InvocationRecord) -> dict[str, str]
         framework_protocol.FUNCTION_HEADER: function_name,
         framework_protocol.RUN_HEADER: str(record.run),
         framework_protocol.ATTEMPT_HEADER: str(record.attempts),
-        framework_protocol.DEADLINE_HEADER: format_timestamp(attempt_deadline(record)),
+        framework_protocol.DEADLINE_HEADER: format_ms(attempt_deadline(record)),
         framework_protocol.ATTRIBUTES_HEADER: json.dumps(record.request.attributes),
     }
-
-
-def format_timestamp(milliseconds: int) -> str:
-    """Return a time in RFC 3339 format with milliseconds."""
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

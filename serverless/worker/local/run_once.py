@@ -4,7 +4,7 @@ import asyncio
 import sys
 from typing import Final
 
-from serverless.worker.clock import SystemRecordClock
+from serverless.worker.clock import SystemClock
 from serverless.worker.framework.client import (
     FrameworkClient,
     FrameworkEndpoint,
@@ -18,6 +18,7 @@ from shared.invocation import transition
 from shared.invocation.queue_names import record_key
 from shared.invocation.record import InvocationBody, InvocationRecord, InvocationRequest
 from shared.invocation.state import InvocationState
+from shared.time import now_ms
 
 START_TIMEOUT_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
@@ -25,7 +26,7 @@ POLL_SECONDS: Final = 0.05
 
 async def run_once(endpoint: FrameworkEndpoint, function_name: str, payload: bytes) -> ExitCode:
     """Print the response to `payload`; a failure goes to stderr."""
-    now = SystemRecordClock().now_ms()
+    now = now_ms(SystemClock())
     request = InvocationRequest(
         content_type="application/json", body=InvocationBody(inline=payload), max_attempts=1
     )

@@ -9,7 +9,6 @@ from msgspec.structs import replace as changed
 
 from serverless.nats.errors import QueueError, StreamLimitError
 from serverless.nats.requests import JetStreamClient
-from serverless.worker.clock import RecordClock
 from serverless.worker.deadlines import attempt_deadline
 from serverless.worker.delivery import Delivery, nak_with_delay
 from serverless.worker.framework.health import MonitoredFramework
@@ -33,10 +32,12 @@ from serverless.worker.run.record_store import (
     UnreadableRecordError,
 )
 from serverless.worker.run.result_policy import Retry, RunOutcome, decide_result
+from shared.clock import Clock
 from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames, parse_record_key, result_object_name
 from shared.invocation.record import InvocationBody
 from shared.invocation.state import InvocationState
+from shared.time import now_ms
 
 NO_INLINE_BYTES: Final = 0
 
@@ -54,7 +55,7 @@ class AttemptContext:
     framework: MonitoredFramework
     memory_budgets: MemoryBudgets
     finisher: RunFinisher
-    clock: RecordClock
+    clock: Clock
     intervals: Intervals
 
 
@@ -127,7 +128,7 @@ class Attempt:
     async def _wait_for_result(self, call: asyncio.Task[FrameworkResult]) -> FrameworkResult:
         if self._interruption:
             call.cancel()
-        remaining_ms = attempt_deadline(self._stored_record.record) - self._context.clock.now_ms()
+        remaining_ms = attempt_deadline(self._stored_record.record) - now_ms(self._context.clock)
         await asyncio.wait({call}, timeout=max(0, remaining_ms) / 1000)
         if not call.done():
             self._interrupt(DeadlineExceeded())
@@ -141,7 +142,7 @@ class Attempt:
 
     async def _apply_result(self, framework_result: FrameworkResult) -> None:
         match decide_result(
-            self._stored_record.record, framework_result, self._context.clock.now_ms()
+            self._stored_record.record, framework_result, now_ms(self._context.clock)
         ):
             case RunOutcome() as outcome:
                 await self._finish(outcome)
@@ -162,7 +163,7 @@ class Attempt:
             await self._finish_cancelled(error)
 
     async def _write_final(self, outcome: RunOutcome, body: InvocationBody) -> None:
-        result, now = changed(outcome.result, body=body), self._context.clock.now_ms()
+        result, now = changed(outcome.result, body=body), now_ms(self._context.clock)
         final = transition.finished(self._stored_record.record, outcome.state, result, now)
         await self._context.finisher.finish(self._delivery, self._stored_record, final)
 
@@ -201,5 +202,5 @@ class Attempt:
             raise error
         if current.record.state is not InvocationState.CANCELLING:
             raise error
-        final = transition.cancelled(current.record, self._context.clock.now_ms())
+        final = transition.cancelled(current.record, now_ms(self._context.clock))
         await self._context.finisher.finish(self._delivery, current, final)

@@ -24,8 +24,8 @@ from shared.invocation import transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import InvocationState
 from shared.invocation.streams import StreamLimits
-from shared.k8s.conditions import format_timestamp
 from shared.k8s.meta import ObjectMeta
+from shared.time import format_timestamp, now_ms
 from shared.v1alpha1.function import Function, FunctionSpec
 from tests.support.clocks.shifted_clock import ShiftedClock
 from tests.support.faults.crashing_program import AwaitSide, CrashingProgram, crash_at_every_await
@@ -69,7 +69,7 @@ async def leave_things_open(world: FunctionHarness) -> None:
     await world.submit("taken")
     record, revision = await world.read_record("taken")
     await world.write_record(
-        "taken", transition.attempt_started(record, "gone", 1, world.clock.now_ms()), revision
+        "taken", transition.attempt_started(record, "gone", 1, now_ms(world.clock)), revision
     )
     await world.publish_raw("odd", b"?")
 

@@ -15,7 +15,7 @@ from hack.cluster.ports import HOST
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.state import InvocationState
 from tests.runner.seeds import draw_seeds
-from tests.support.clocks.shifted_clock import ShiftedWorkerClock
+from tests.support.clocks.shifted_clock import ShiftedClock
 from tests.support.faults.faulty_worker_jetstream import (
     FaultyWorkerJetStream,
     QueueFault,
@@ -157,8 +157,8 @@ async def test_clocks_may_be_wrong_by_a_minute(
     await submit_some(harness, random.Random(2))
     await harness.submit("short-lived", ttl_seconds=30)
     async with serve_recording_framework(harness.executions) as (_, socket):
-        fast = WorkerOptions("fast", clock=ShiftedWorkerClock(MINUTE))
-        slow = WorkerOptions("slow", clock=ShiftedWorkerClock(-MINUTE))
+        fast = WorkerOptions("fast", clock=ShiftedClock(MINUTE))
+        slow = WorkerOptions("slow", clock=ShiftedClock(-MINUTE))
         address, request_id = nats_server.admin_url, harness.function_name
         async with (
             run_worker(address, request_id, socket, concurrency=2, options=fast),

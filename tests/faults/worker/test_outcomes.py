@@ -16,6 +16,7 @@ from shared.invocation.limits import DEFAULT_INLINE_BYTES
 from shared.invocation.record import InvocationBody
 from shared.invocation.state import InvocationState
 from shared.invocation.worker_report import WorkerReport
+from shared.time import now_ms
 from tests.support.checks.invocation_checks import InvocationSnapshot
 from tests.support.queue.function_harness import (
     FunctionHarness,
@@ -267,7 +268,7 @@ async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
         await eventually(lambda: immediate(framework.running_by_invocation["purged"]))
         record, revision = await harness.read_record("purged")
         await harness.write_record(
-            "purged", transition.cancelled(record, harness.clock.now_ms()), revision
+            "purged", transition.cancelled(record, now_ms(harness.clock)), revision
         )
         await harness.client.publish(
             harness.names.cancellation_subject(harness.function_name), b"purged"

@@ -15,7 +15,7 @@ from tests.support.cluster.isolated_installation import (
 from tests.support.queue.functions_client import (
     QUEUE_NAMES,
     FunctionsClient,
-    now_ms,
+    current_time_ms,
     open_functions,
 )
 from tests.support.queue.nats_server import new_nats_server
@@ -53,7 +53,10 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
         drained = await installed_function(functions)
         waiting = await functions.submit(purged, "waiting")
         running = transition.attempt_started(
-            waiting, "w", await functions.publish_call(purged, "running", waiting), now_ms()
+            waiting,
+            "w",
+            await functions.publish_call(purged, "running", waiting),
+            current_time_ms(),
         )
         await functions.write_record(purged, "running", running)
         await functions.jetstream.publish(QUEUE_NAMES.call_subject(purged, "odd"), ODD)
@@ -84,7 +87,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
         assert open_one.state is InvocationState.QUEUED
         assert await functions.ack_all(drained) == 1
         done = transition.finished(
-            open_one, InvocationState.SUCCEEDED, InvocationResult(), now_ms()
+            open_one, InvocationState.SUCCEEDED, InvocationResult(), current_time_ms()
         )
         await functions.write_record(drained, "waiting", transition.published(done))
         await site.wait_gone("functions", drained)

@@ -49,7 +49,7 @@ from tests.support.queue.functions_client import (
     QUEUE_NAMES,
     REQUEST_TIMEOUT_SECONDS,
     FunctionsClient,
-    now_ms,
+    current_time_ms,
     open_functions,
 )
 from tests.support.queue.nats_server import new_nats_server
@@ -135,15 +135,17 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     lost = await functions.submit(FN, "lost", publish=False)
     queued = await functions.submit(FN, "queued")
     await functions.write_record(
-        FN, "dead-worker", transition.attempt_started(lost, "fn-1", 999, now_ms())
+        FN, "dead-worker", transition.attempt_started(lost, "fn-1", 999, current_time_ms())
     )
     await functions.write_record(
-        FN, "live-worker", transition.attempt_started(lost, "fn-2", 999, now_ms())
+        FN, "live-worker", transition.attempt_started(lost, "fn-2", 999, current_time_ms())
     )
-    redriven = transition.redriven(transition.cancelled(queued, now_ms()), now_ms())
+    redriven = transition.redriven(
+        transition.cancelled(queued, current_time_ms()), current_time_ms()
+    )
     stale = await functions.publish_call(FN, "redriven", queued)
     await functions.write_record(FN, "redriven", redriven)
-    await functions.publish_worker_report(FN, "fn-2", 1, now_ms())
+    await functions.publish_worker_report(FN, "fn-2", 1, current_time_ms())
 
     await swept.sweep.run_round()
 
@@ -161,12 +163,12 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
 async def test_overdue_and_orphaned_records_get_a_final_outcome(swept: Swept) -> None:
     functions = swept.functions
     overdue = await functions.submit(FN, "overdue", ttl_seconds=5)
-    begun = transition.attempt_started(overdue, "fn-1", 999, now_ms())
+    begun = transition.attempt_started(overdue, "fn-1", 999, current_time_ms())
     await functions.write_record(FN, "cancelling", transition.cancelling(begun))
     await functions.submit(FN, "predecessors", function_uid="uid-of-nobody")
     await functions.submit("gone", "orphan", function_uid="uid-of-nobody")
     untold = transition.finished(
-        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), now_ms()
+        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
     )
     await functions.write_record(FN, "untold", untold)
     await functions.write_record(FN, "namesakes", replace(untold, function_uid="uid-of-nobody"))
@@ -204,7 +206,7 @@ async def test_the_worker_of_a_run_that_the_sweep_finishes_is_notified(swept: Sw
     heard = await functions.client.subscribe(QUEUE_NAMES.cancellation_subject(FN))
     overdue = await functions.submit(FN, "waiting", ttl_seconds=5)
     await functions.write_record(
-        FN, "running", transition.attempt_started(overdue, "fn-1", 999, now_ms())
+        FN, "running", transition.attempt_started(overdue, "fn-1", 999, current_time_ms())
     )
 
     await swept.sweep.run_round()
@@ -231,9 +233,9 @@ async def test_a_record_under_an_odd_key_keeps_no_other_from_its_end(swept: Swep
 async def test_a_record_that_cannot_be_queued_keeps_no_other_from_its_end(swept: Swept) -> None:
     functions = swept.functions
     lost = await functions.submit(FN, "lost", publish=False)
-    begun = transition.attempt_started(lost, "fn-1", 999, now_ms())
+    begun = transition.attempt_started(lost, "fn-1", 999, current_time_ms())
     untold = transition.finished(
-        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), now_ms()
+        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
     )
     await functions.write_record(FN, "untold", untold)
     config = (await functions.jetstream.stream_info(QUEUE_NAMES.invocations_stream)).config
@@ -253,7 +255,7 @@ async def test_the_sweep_measures_the_space_used_by_records(swept: Swept) -> Non
     before = swept.sweep.records_used_ratio
     large = InvocationRequest(body=InvocationBody(inline=bytes(200_000)), ttl_seconds=3600)
     await swept.functions.write_record(
-        FN, "large", transition.new_record(large, "uid", "", now_ms())
+        FN, "large", transition.new_record(large, "uid", "", current_time_ms())
     )
     await swept.sweep.run_round()
 
@@ -308,7 +310,7 @@ async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
             turns = at
             await functions.submit(FN, f"overdue-{at}", ttl_seconds=5)
             made = await functions.submit(FN, f"released-{at}", publish=False)
-            begun = transition.attempt_started(made, "fn-1", 999, now_ms())
+            begun = transition.attempt_started(made, "fn-1", 999, current_time_ms())
             await functions.write_record(FN, f"released-{at}", begun)
             program, ended = CrashingProgram(Sweep.run_round, at, moment), asyncio.Event()
             connection = QueueConnection(credentials_from_config(access(queue)), "dying", LATER)

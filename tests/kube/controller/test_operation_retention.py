@@ -22,7 +22,7 @@ from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.loop_factory import LoopFactory
 from hack.cluster.control_plane import ControlPlane
-from shared.k8s.conditions import format_timestamp
+from shared.time import format_timestamp
 from shared.v1alpha1.names import label_hash
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.wellknown import (

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from apiserver.clock import Clock
 from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, KubeObject
 from apiserver.operations.store import is_final
 from apiserver.wiring import ServiceSettings
 from controller.gpuunit.handoff import claim_validity
+from shared.clock import Clock
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType

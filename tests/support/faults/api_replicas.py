@@ -7,9 +7,9 @@ from random import Random
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.clock import Clock
 from apiserver.kube.port import KubeClient
 from apiserver.wiring import KubeServices, ServiceSettings
+from shared.clock import Clock
 from tests.support.faults.faulty_gateway import ProcessKilled
 
 

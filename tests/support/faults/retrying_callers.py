@@ -3,7 +3,6 @@
 import asyncio
 from random import Random
 
-from apiserver.clock import Clock
 from apiserver.error_mapping import service_error_from_kube
 from apiserver.errors import DeadlineExceededError, ServiceError, ServiceUnavailableError
 from apiserver.kube import errors as kube_errors
@@ -12,6 +11,7 @@ from apiserver.operations.store import OperationLostError
 from apiserver.stock_units.commands import SeedStock
 from apiserver.units.commands import CreateUnit
 from apiserver.wiring import KubeServices
+from shared.clock import Clock
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import CallerResult
 from tests.support.faults.api_replicas import ApiReplicas

@@ -6,12 +6,12 @@ from contextlib import closing, suppress
 from random import Random
 from typing import Protocol
 
-from apiserver.clock import Clock
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import KubeClient
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS
 from apiserver.wiring import KubeServices, ServiceSettings
 from controller.gpuunit.handoff import claim_validity
+from shared.clock import Clock
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import FinalState
 from tests.support.checks.operations_snapshot import OperationsSnapshot, final_state, wait_unchanged

@@ -17,7 +17,8 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from hack.cluster.nats_server import NATSServer
 from serverless.nats.cancellation import preserve_cancellation
-from serverless.worker.clock import RecordClock, SystemRecordClock
+from serverless.worker.clock import SystemClock
+from shared.clock import Clock
 from shared.invocation import message, transition, worker_report
 from shared.invocation import record as codec
 from shared.invocation.message import call_message
@@ -31,6 +32,7 @@ from shared.invocation.streams import (
     stream_configs,
 )
 from shared.invocation.worker_report import WorkerReport
+from shared.time import now_ms
 from tests.support.checks.invocation_checks import (
     Execution,
     InvocationSnapshot,
@@ -57,7 +59,7 @@ class FunctionHarness:
         self,
         client: Client,
         function_name: str,
-        clock: RecordClock | None = None,
+        clock: Clock | None = None,
         history: int = RECORD_HISTORY,
     ) -> None:
         self.client = client
@@ -65,7 +67,7 @@ class FunctionHarness:
         self.function_name = function_name
         self.function_uid = f"uid-of-{function_name}"
         self.names = QueueNames()
-        self.clock = clock or SystemRecordClock()
+        self.clock = clock or SystemClock()
         self._history = history
         self.accepted: list[str] = []
         self.executions: list[Execution] = []
@@ -109,7 +111,7 @@ class FunctionHarness:
             InvocationRequest(**{"timeout_seconds": 60, **request}),
             self.function_uid,
             "hash",
-            self.clock.now_ms(),
+            now_ms(self.clock),
         )
         await self.write_record(invocation_id, record, 0)
         self.accepted.append(record_key(self.function_name, invocation_id))
@@ -159,7 +161,7 @@ class FunctionHarness:
     async def redrive(self, invocation_id: str) -> None:
         """Start a new run of a final invocation; its message waits until the old one is gone."""
         record, revision = await self.read_record(invocation_id)
-        redriven = transition.redriven(record, self.clock.now_ms())
+        redriven = transition.redriven(record, now_ms(self.clock))
         await self.write_record(invocation_id, redriven, revision)
         await eventually(
             lambda: self._try_publish_call(invocation_id, redriven),
@@ -288,7 +290,7 @@ class FunctionHarness:
 @asynccontextmanager
 async def new_function_harness(
     server: NATSServer,
-    clock: RecordClock | None = None,
+    clock: Clock | None = None,
     history: int = RECORD_HISTORY,
     ack_wait: float = ACK_WAIT_SECONDS,
 ) -> AsyncIterator[FunctionHarness]:

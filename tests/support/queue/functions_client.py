@@ -12,11 +12,11 @@ from nats.aio.client import Client
 
 from controller.runtime.clock import SystemClock
 from hack.cluster.nats_server import NATSServer
-from serverless.activator import timestamps
 from shared.invocation import message, record, transition, worker_report
 from shared.invocation.queue_names import QueueNames, record_key, worker_report_key
 from shared.invocation.record import InvocationRecord, InvocationRequest
 from shared.invocation.worker_report import WorkerReport
+from shared.time import now_ms
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.wait.eventually import eventually
@@ -97,7 +97,7 @@ class FunctionsClient:
         request = InvocationRequest(ttl_seconds=changes.pop("ttl_seconds", 3600))
         uid = changes.pop("function_uid", "") or await self.uid(name)
         invocation_record = transition.new_record(
-            request, uid, "hash", changes.pop("accepted_at", now_ms())
+            request, uid, "hash", changes.pop("accepted_at", current_time_ms())
         )
         invocation_record = replace(invocation_record, **changes)
         await self.write_record(name, invocation_id, invocation_record)
@@ -182,9 +182,9 @@ class FunctionsClient:
         return done
 
 
-def now_ms() -> int:
+def current_time_ms() -> int:
     """Return the time in milliseconds since 1970."""
-    return timestamps.now_ms(SystemClock())
+    return now_ms(SystemClock())
 
 
 @asynccontextmanager

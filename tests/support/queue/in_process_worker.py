@@ -11,12 +11,13 @@ from prometheus_client import CollectorRegistry
 from serverless.nats.connection import QueueConnection
 from serverless.nats.credentials import NATSCredentials
 from serverless.nats.requests import JetStreamClient
-from serverless.worker.clock import RecordClock, SystemClock, SystemRecordClock
+from serverless.worker.clock import SystemClock
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.framework.client import FrameworkEndpoint, open_framework_client
 from serverless.worker.intervals import Intervals
 from serverless.worker.nats_connection import worker_connection
 from serverless.worker.worker import Worker
+from shared.clock import Clock
 from shared.invocation.queue_names import QueueNames
 
 FAST_INTERVALS: Final = Intervals(
@@ -37,7 +38,7 @@ class WorkerOptions:
 
     name: str = "worker-1"
     queue: Callable[[QueueConnection], JetStreamClient] = JetStreamClient
-    clock: RecordClock = field(default_factory=SystemRecordClock)
+    clock: Clock = field(default_factory=SystemClock)
     intervals: Intervals = FAST_INTERVALS
 
 

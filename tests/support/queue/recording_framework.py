@@ -9,7 +9,8 @@ from pathlib import Path
 
 from serverless.framework import Invocation, Response, Retryable
 from serverless.framework.server import create_app, serving
-from serverless.worker.clock import SystemRecordClock
+from serverless.worker.clock import SystemClock
+from shared.time import now_ms
 from tests.support.checks.invocation_checks import Execution
 
 
@@ -29,7 +30,7 @@ class RecordingFramework:
 
     async def handle(self, invocation: Invocation) -> Response:
         """Record a call, and respond as its attributes say."""
-        now = SystemRecordClock().now_ms()
+        now = now_ms(SystemClock())
         self.executions.append(Execution(invocation.id, invocation.run, invocation.attempt, now))
         self.received_bytes[invocation.id] = len(invocation.body)
         self.running_by_invocation[invocation.id] += 1

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from serverless.framework import Invocation, serve
-from serverless.worker.clock import SystemRecordClock
+from serverless.worker.clock import SystemClock
+from shared.time import now_ms
 from tests.support.checks.invocation_checks import Execution
 from tests.support.wait.eventually import MIN_PAUSE_SECONDS
 
@@ -21,9 +22,7 @@ EXIT_CODE: Final = 3
 
 async def record_call(invocation: Invocation) -> str:
     """Append the call to the file, and respond with invocation, run and attempt."""
-    line = json.dumps(
-        [invocation.id, invocation.run, invocation.attempt, SystemRecordClock().now_ms()]
-    )
+    line = json.dumps([invocation.id, invocation.run, invocation.attempt, now_ms(SystemClock())])
     with Path(os.environ[CALLS_FILE_VARIABLE]).open("a") as calls:  # noqa: ASYNC230 - one short line
         calls.write(f"{line}\n")
     release_file = Path(invocation.attributes.get("until", "/"))

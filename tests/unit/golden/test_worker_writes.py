@@ -5,6 +5,7 @@ reports are read by activators of other releases.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, cast
 
 import pytest
@@ -12,6 +13,7 @@ from nats.aio.client import Client
 from prometheus_client import CollectorRegistry
 
 from serverless.nats.requests import JetStreamClient
+from serverless.worker.clock import SystemClock
 from serverless.worker.consume.decision import WorkerIdentity
 from serverless.worker.consume.dispatcher import Dispatcher
 from serverless.worker.consume.slots import Slots
@@ -28,6 +30,7 @@ from serverless.worker.run.body_store import BodyStore
 from serverless.worker.run.finish import RunFinisher
 from serverless.worker.run.record_store import RecordStore
 from shared.invocation.queue_names import QueueNames
+from shared.time import ms_to_datetime
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_queue import RecordedQueue
 
@@ -35,11 +38,11 @@ NOW: Final = 1_767_225_601_000
 REPLY: Final = "$JS.ACK.RUNTIME_INVOCATIONS.echo.1.2.1.1767225600000000000.0"
 
 
-class StillRecordClock:
+class StillClock(SystemClock):
     """It is always the same moment."""
 
-    def now_ms(self) -> int:
-        return NOW
+    def now(self) -> datetime:
+        return ms_to_datetime(NOW)
 
 
 class RecordedFramework:
@@ -84,7 +87,7 @@ async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
         cast(MonitoredFramework, framework),
         MemoryBudgets(),
         RunFinisher(queue, names, records, metrics, pace),
-        StillRecordClock(),
+        StillClock(),
         pace,
     )
     me = WorkerIdentity("echo", "echo-1", "uid-of-echo")
@@ -99,7 +102,7 @@ async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
 async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a worker with so many runs tells of itself."""
     recorded, queue = queue_of(given)
-    slots = Slots(4, StillRecordClock())
+    slots = Slots(4, StillClock())
     for _ in range(given["runs"]):
         slots.acquire()
     reporter = WorkerReporter(

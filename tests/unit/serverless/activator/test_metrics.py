@@ -12,12 +12,12 @@ from serverless.activator.sweep.function_existence import FunctionExistence
 from serverless.activator.sweep.invocation_store import InvocationStore
 from serverless.activator.sweep.settle import RecordSettler
 from serverless.activator.sweep.sweep import Sweep
-from serverless.activator.timestamps import now_ms
 from serverless.nats.requests import JetStreamClient
 from serverless.nats.stored_message import StoredMessage
 from shared.invocation import record, transition
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.record import InvocationRequest
+from shared.time import now_ms
 
 NAMES = QueueNames()
 

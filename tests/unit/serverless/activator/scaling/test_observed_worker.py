@@ -12,17 +12,17 @@ from serverless.activator.scaling.observed_worker import (
     WorkerState,
     observe_worker,
 )
-from serverless.activator.timestamps import parse_timestamp_ms
 from serverless.activator.workers.worker_spec import build_worker_spec, worker_number_of
 from shared.invocation.worker_report import WorkerReport
 from shared.k8s.meta import ObjectMeta
 from shared.k8s.pod import Pod
+from shared.time import timestamp_to_ms
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import OPERATION_ID_ANNOTATION
 
 BORN = "2026-01-01T00:00:00Z"
-LATER = parse_timestamp_ms(BORN) + LOST_AFTER_MS
+LATER = timestamp_to_ms(BORN) + LOST_AFTER_MS
 
 
 def a_function(**spec: Any) -> Function:
@@ -147,7 +147,7 @@ def test_the_etag_of_a_worker_equals_the_api_etag() -> None:
 
 def test_a_worker_report_shows_how_busy_the_worker_is() -> None:
     unit = a_unit(a_function())
-    assert (seen(unit).is_busy, seen(unit).idle_since) == (False, parse_timestamp_ms(BORN))
+    assert (seen(unit).is_busy, seen(unit).idle_since) == (False, timestamp_to_ms(BORN))
     report = WorkerReport(running=2, last_active=5, version="1")
     told = observe_worker(a_function(), unit, {"fn-3": report}, LATER)
     assert told is not None
