@@ -13,8 +13,8 @@ from apiserver.dashboard.top_rows import (
     top_rows,
 )
 from apiserver.dashboard.units import unit_state
-from apiserver.units.stock_selection import is_claimed
 from shared.v1alpha1.phases import PoolPhase
+from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.stockpool import StockPool
 
 CLAIMED: Final = "Claimed"

@@ -17,9 +17,9 @@ from apiserver.stock_units.commands import SeedStock
 from apiserver.stock_units.seed import StockSeeder
 from apiserver.units.commands import ListUnits
 from apiserver.units.service import list_options
-from apiserver.units.stock_selection import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.unit_resources import UnitResources
 
 

@@ -13,6 +13,12 @@ from shared.time import format_timestamp
 from shared.v1alpha1 import stockpool, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef
+from shared.v1alpha1.stock_claim import (
+    claim_metadata,
+    claiming_attempt,
+    claiming_operation_id,
+    released_metadata,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ class StockClaims:
             stock_claim.is_new
             and wellknown.POOL_LABEL not in stock_claim.stock_unit.metadata.labels
         ):
-            await self._patch(stock_claim.stock_unit, RELEASED_METADATA)
+            await self._patch(stock_claim.stock_unit, released_metadata())
 
     async def _read(self, name: str) -> GPUUnit | None:
         try:
@@ -90,34 +96,8 @@ class StockClaims:
         others = [
             owner for owner in stock_unit.metadata.owner_references if owner.kind != stockpool.KIND
         ]
+        claimed_at = format_timestamp(self._clock.now())
         return {
-            "labels": {wellknown.CLAIMED_LABEL: "true"},
-            "annotations": {
-                wellknown.CLAIMED_BY_ANNOTATION: unit_name,
-                wellknown.CLAIM_OPERATION_ANNOTATION: operation_id,
-                wellknown.ATTEMPT_ANNOTATION: attempt,
-                wellknown.CLAIMED_AT_ANNOTATION: format_timestamp(self._clock.now()),
-            },
+            **claim_metadata(unit_name, operation_id, attempt, claimed_at),
             "ownerReferences": others,
         }
-
-
-RELEASED_METADATA = {
-    "labels": {wellknown.CLAIMED_LABEL: None},
-    "annotations": {
-        wellknown.CLAIMED_BY_ANNOTATION: None,
-        wellknown.CLAIM_OPERATION_ANNOTATION: None,
-        wellknown.ATTEMPT_ANNOTATION: None,
-        wellknown.CLAIMED_AT_ANNOTATION: None,
-    },
-}
-
-
-def claiming_operation_id(stock_unit: GPUUnit) -> str | None:
-    """Return the id of the operation that has claimed the stock; None if it is free."""
-    return stock_unit.metadata.annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION)
-
-
-def claiming_attempt(stock_unit: GPUUnit) -> str | None:
-    """Return the attempt that has claimed the stock; None if it is free."""
-    return stock_unit.metadata.annotations.get(wellknown.ATTEMPT_ANNOTATION)

@@ -10,12 +10,13 @@ from weakref import WeakValueDictionary
 from apiserver.errors import InsufficientCapacityError
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient
-from apiserver.kube.resources import GPU_UNITS, KubeObject
+from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.retry import Retry
 from shared.clock import Clock
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
-from shared.v1alpha1.wellknown import CLAIM_OPERATION_ANNOTATION, CLAIMED_LABEL
+from shared.v1alpha1.stock_claim import is_claimed
+from shared.v1alpha1.wellknown import CLAIMED_LABEL
 
 # Replicas choose at random: from a page of this size they seldom choose the same.
 PAGE_SIZE: Final = 96
@@ -143,12 +144,6 @@ def is_claimable(unit: GPUUnit) -> bool:
         and not is_claimed(unit)
         and meta.deletion_timestamp is None
     )
-
-
-def is_claimed(unit: KubeObject) -> bool:
-    """Return whether the label or the annotation of a stock claim is set."""
-    meta = unit.metadata
-    return CLAIMED_LABEL in meta.labels or CLAIM_OPERATION_ANNOTATION in meta.annotations
 
 
 def describe_stock(units: Iterable[GPUUnit]) -> str:

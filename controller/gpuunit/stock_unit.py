@@ -2,7 +2,6 @@
 
 from controller.apply.applier import ChildApplier
 from controller.caches import Caches
-from controller.gpuunit.handoff import claim_validity
 from controller.gpuunit.handoff.seed_listing import SeedListing
 from controller.gpuunit.handoff.stock_lifecycle import StockLifecycle
 from controller.gpuunit.observation import Observation, observe_unit
@@ -17,6 +16,7 @@ from controller.gpuunit.status.outcome import (
 from controller.gpuunit.status.readiness import UnitReadiness
 from controller.gpuunit.status.status import ServiceAddress, stock_unit_readiness
 from controller.status.blocker import Blocker
+from shared.v1alpha1 import stock_claim
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import UnitReason
 from shared.v1alpha1.validation.resources import resource_problems
@@ -42,7 +42,7 @@ class StockUnitReconciler:
         listing = await self._stock_lifecycle.settle_seed_listing(stock)
         if listing is SeedListing.STRAY:
             return None
-        is_claimed = claim_validity.is_claimed(stock)
+        is_claimed = stock_claim.is_claimed(stock)
         if is_claimed and await self._stock_lifecycle.release_orphaned_claim(stock):
             return None
         blocker = await self._apply_children(self._observe(stock))
@@ -73,6 +73,6 @@ def stock_readiness(observation: Observation, listing: SeedListing) -> UnitReadi
     return stock_unit_readiness(
         observation.workload,
         observation.nodes,
-        claiming_unit_name=claim_validity.claiming_unit_name(observation.unit),
+        claiming_unit_name=stock_claim.claiming_unit_name(observation.unit),
         is_listed=listing is SeedListing.MARKED,
     )

@@ -6,10 +6,10 @@ from typing import Final
 
 from shared.k8s.conditions import find_condition
 from shared.k8s.meta import Condition
-from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import UnitPhase
 from shared.v1alpha1.reasons import ConditionType
+from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.unit_resources import UnitResources
 
@@ -27,11 +27,6 @@ def is_unclaimed_stock(pool: StockPool, unit: GPUUnit) -> bool:
     owners = unit.metadata.owner_references
     is_owned = any(owner.controller and owner.uid == pool.metadata.uid for owner in owners)
     return is_owned and not is_claimed(unit) and unit.metadata.deletion_timestamp is None
-
-
-def is_claimed(unit: GPUUnit) -> bool:
-    """Whether an operation holds the unit; the claim also took the pool's ownership away."""
-    return wellknown.CLAIMED_LABEL in unit.metadata.labels
 
 
 def is_unit_ready(unit: GPUUnit) -> bool:

@@ -7,8 +7,8 @@ consumed. It is taken off the list in the write that counts it, hence counted on
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from controller.stockpool.stock import is_claimed
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.stockpool import StockPoolStatus
 
 

@@ -9,7 +9,7 @@ from controller.gpuunit.handoff import claim_validity, seed_listing
 from controller.gpuunit.handoff.handoff_check import HandoffDecision, check_handoff, is_admitted
 from controller.gpuunit.handoff.seed_listing import SeedListing
 from controller.gpuunit.source_stock import SourceStock, is_claimed_for, source_stock_of
-from shared.v1alpha1 import names, wellknown
+from shared.v1alpha1 import names, stock_claim, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
@@ -88,12 +88,12 @@ class ModelController:
             return None
         if not stock.status.phase:
             await self._report_ready(stock)
-        if claim_validity.is_claimed(stock):
+        if stock_claim.is_claimed(stock):
             await self._release_orphaned_claim(stock)
         return None
 
     async def _release_orphaned_claim(self, stock: GPUUnit) -> None:
-        operation = await self._get_operation(claim_validity.claim_operation_id(stock))
+        operation = await self._get_operation(stock_claim.claiming_operation_id(stock))
         uid = None
         if operation is not None and operation.status.objects:
             try:

@@ -13,7 +13,7 @@ from controller.runtime import (
     key_of,
     object_reference,
 )
-from shared.v1alpha1 import wellknown
+from shared.v1alpha1 import stock_claim, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.reasons import EventReason
@@ -66,7 +66,7 @@ class StockLifecycle:
 
     async def _orphaned_claim_reason(self, stock: GPUUnit) -> str | None:
         """Why the claim is void: suspected from the cache, confirmed by the server."""
-        operation_id = claim_validity.claim_operation_id(stock)
+        operation_id = stock_claim.claiming_operation_id(stock)
         record = self._reader.cached_operation(operation_id)
         if (
             claim_validity.orphaned_claim_reason(stock, record, self._cached_unit_uid(record))

@@ -3,7 +3,7 @@
 import asyncio
 
 from controller.runtime.client.client import Client
-from controller.stockpool.stock import is_claimed
+from shared.v1alpha1.stock_claim import is_claimed
 from tests.support.builders.stock_pool import StockPoolFixture, run_fake_unit_reconciler
 from tests.support.checks.unit_count_recorder import record_unit_counts
 from tests.support.cluster.stock_pool_controller import InProcessStockPoolController

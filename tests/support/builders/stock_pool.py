@@ -11,8 +11,9 @@ from controller.runtime.client.client import Client
 from controller.runtime.client.ownership import controller_reference
 from controller.runtime.errors import NotFoundError
 from controller.runtime.key import ObjectKey
-from controller.stockpool.stock import is_claimed, is_unit_ready
+from controller.stockpool.stock import is_unit_ready
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.wellknown import (
     CLAIM_OPERATION_ANNOTATION,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from apiserver.operations.request_hash import request_hash
 from apiserver.stock_units.commands import SeedStock
 from apiserver.units.commands import CreateUnit
-from controller.gpuunit.handoff import claim_validity
-from shared.v1alpha1 import wellknown
+from shared.v1alpha1 import stock_claim, wellknown
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -83,7 +82,7 @@ def check_stock_used_once(final: FinalState) -> None:
 
 
 def check_no_stock_claimed(final: FinalState) -> None:
-    claimed = [unit.metadata.name for unit in final.stock if claim_validity.is_claimed(unit)]
+    claimed = [unit.metadata.name for unit in final.stock if stock_claim.is_claimed(unit)]
     assert not claimed, f"claims that are never released: {claimed}"
 
 

@@ -7,8 +7,8 @@ from apiserver.kube.port import ListOptions, ObjectClient
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS, OPERATIONS, KubeObject
 from apiserver.operations.store import is_final
 from apiserver.wiring import ServiceSettings
-from controller.gpuunit.handoff import claim_validity
 from shared.clock import Clock
+from shared.v1alpha1 import stock_claim
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, OperationType
@@ -67,7 +67,7 @@ class OperationsSnapshot:
     def has_pending_changes(self) -> bool:
         """Return whether something must still change, or is stuck."""
         is_deleting = any(item.metadata.deletion_timestamp for item in self.all_objects)
-        is_claimed = any(map(claim_validity.is_claimed, self.stock))
+        is_claimed = any(map(stock_claim.is_claimed, self.stock))
         is_open = not all(map(is_final, self.operations))
         return is_deleting or is_claimed or is_open or bool(self._lock_holders - self._unit_names)
 

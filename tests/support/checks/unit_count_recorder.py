@@ -15,8 +15,9 @@ from controller.runtime.client.client import Client
 from controller.runtime.client.kind import key_of
 from controller.runtime.clock import SystemClock
 from controller.runtime.key import ObjectKey
-from controller.stockpool.stock import is_claimed, is_unit_ready
+from controller.stockpool.stock import is_unit_ready
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.stock_claim import is_claimed
 from tests.support.cluster.control_loops import run_informers
 from tests.support.wait.eventually import eventually
 

@@ -10,8 +10,8 @@ from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import KubeClient
 from apiserver.kube.resources import GPU_STORAGES, GPU_UNITS
 from apiserver.wiring import KubeServices, ServiceSettings
-from controller.gpuunit.handoff import claim_validity
 from shared.clock import Clock
+from shared.v1alpha1 import stock_claim
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.checks.operation_invariants import FinalState
 from tests.support.checks.operations_snapshot import OperationsSnapshot, final_state, wait_unchanged
@@ -158,9 +158,7 @@ class Schedule:
         for _ in range(self._plan.discards):
             await self._pause()
             stock = (await self._snapshot()).stock
-            chosen = self._choose_unit(
-                unit for unit in stock if not claim_validity.is_claimed(unit)
-            )
+            chosen = self._choose_unit(unit for unit in stock if not stock_claim.is_claimed(unit))
             if chosen and await self._try_delete(chosen, chosen.metadata.resource_version):
                 self._discarded.add(chosen.metadata.uid)
 

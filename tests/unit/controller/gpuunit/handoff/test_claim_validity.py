@@ -3,15 +3,11 @@
 import msgspec
 import pytest
 
-from controller.gpuunit.handoff.claim_validity import (
-    claim_release_patch,
-    claiming_unit_name,
-    is_claimed,
-    orphaned_claim_reason,
-)
+from controller.gpuunit.handoff.claim_validity import claim_release_patch, orphaned_claim_reason
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.stock_claim import claiming_unit_name, is_claimed
 from shared.v1alpha1.stockpool import StockPool, StockPoolSpec
 from tests.support.builders.gpu_units import STOCK_NAMESPACE, new_unit
 from tests.support.builders.operations import new_claimed_stock, new_operation, object_entry
