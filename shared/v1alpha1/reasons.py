@@ -22,6 +22,7 @@ class UnitReason(StrEnum):
     UNIT_PROGRESSING = "UnitProgressing"
     POD_STARTUP_FAILED = "PodStartupFailed"
     POD_UNSCHEDULABLE = "PodUnschedulable"
+    NODE_LOST = "NodeLost"
     STORAGE_NOT_READY = "StorageNotReady"
     STORAGE_MOUNT_INVALID = "StorageMountInvalid"
     INVALID_SPEC = "InvalidSpec"

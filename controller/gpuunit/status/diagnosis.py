@@ -92,7 +92,7 @@ def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
         return None
     state = "is gone" if node is None else "is not ready"
     said = f"node {pod.spec.node_name} {state}: waiting for it, or for the pod to be moved"
-    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
+    return UnitReadiness.progressing(UnitReason.NODE_LOST, said)
 
 
 def diagnose_pause(deployment: Deployment) -> UnitReadiness | None:

@@ -110,8 +110,8 @@ def is_lost(condition: Condition | None, now: int) -> bool:
     """Whether it was without a node for a while: none fits, or its node is lost."""
     if condition is None or now - timestamp_to_ms(condition.last_transition_time) < LOST_AFTER_MS:
         return False
-    # The controller has no reason for a lost node; its message is fixed.
-    is_nodeless = (
+    # Release 0.1.0 of the controller reports a lost node by this message alone.
+    is_nodeless = condition.reason == UnitReason.NODE_LOST or (
         condition.message.startswith("node ") and ": waiting for it, or" in condition.message
     )
     return condition.reason == UnitReason.POD_UNSCHEDULABLE or is_nodeless

@@ -96,8 +96,10 @@ def test_a_name_follows_as_before(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "words"))
-def test_the_words_of_a_field_are_those_of_before(case: Case) -> None:
-    assert [each.value for each in WORDS[case.given]] == case.made
+def test_the_words_of_a_field_are_still_known(case: Case) -> None:
+    """A later release may add words: 0.1.0 never meets them in what it has stored."""
+    known = [word.value for word in WORDS[case.given]]
+    assert [word for word in known if word in case.made] == case.made
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "marks"))

@@ -47,10 +47,10 @@ def test_a_unit_with_a_ready_pod_is_ready() -> None:
     assert active_unit_readiness(new_workload(running_pod()), READY_NODES) == RUNNING
 
 
-def test_a_unit_whose_node_is_not_ready_is_not_ready_whatever_its_pod_says() -> None:
-    verdict = active_unit_readiness(new_workload(running_pod()), {"gpu-0": new_node(ready=False)})
-    assert (verdict.phase, verdict.reason) == (UnitPhase.PROGRESSING, UnitReason.UNIT_PROGRESSING)
-    assert verdict.message.startswith("node gpu-0 is not ready")
+def test_a_unit_on_a_node_that_is_not_ready_is_not_ready_although_its_pod_is() -> None:
+    readiness = active_unit_readiness(new_workload(running_pod()), {"gpu-0": new_node(ready=False)})
+    assert (readiness.phase, readiness.reason) == (UnitPhase.PROGRESSING, UnitReason.NODE_LOST)
+    assert readiness.message.startswith("node gpu-0 is not ready")
 
 
 def test_an_old_pod_makes_no_unit_ready() -> None:

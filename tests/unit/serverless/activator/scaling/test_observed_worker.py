@@ -114,11 +114,18 @@ def test_an_unschedulable_worker_counts_as_lost_only_after_a_delay() -> None:
     assert seen(unit, now=LATER - 1).state is WorkerState.STARTING
 
 
-def test_the_controller_message_for_a_lost_node_is_recognised() -> None:
+def test_a_worker_whose_node_is_lost_counts_as_lost() -> None:
     pod = msgspec.convert({"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}}, Pod)
-    said = diagnose_node(pod, {})
-    assert said is not None
-    unit = a_unit(a_function(), **saying(said.reason, said.message))
+    readiness = diagnose_node(pod, {})
+    assert readiness is not None
+    assert readiness.reason == "NodeLost"
+    unit = a_unit(a_function(), **saying(readiness.reason, "any text"))
+    assert seen(unit).state is WorkerState.LOST
+
+
+def test_the_message_of_release_0_1_0_for_a_lost_node_is_recognised() -> None:
+    message = "node n1 is gone: waiting for it, or for the pod to be moved"
+    unit = a_unit(a_function(), **saying("UnitProgressing", message))
     assert seen(unit).state is WorkerState.LOST
 
 
