@@ -1,5 +1,6 @@
 """The configuration of the API, with its defaults."""
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -64,12 +65,12 @@ class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which namespaces are used; no other is."""
 
-    stock: Annotated[str, Meta(description="Where reservations are.")] = "runtime-stock"
+    stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
     instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
-        "runtime-instance"
+        INSTANCE_NAMESPACE
     )
     system: Annotated[str, Meta(description="Where the records of operations are.")] = (
-        "runtime-system"
+        SYSTEM_NAMESPACE
     )
 
 

@@ -1,13 +1,11 @@
 """What the API may do in Kubernetes; the manifests are generated from here."""
 
+from shared.config.namespaces import STOCK_NAMESPACE, INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK_NAMESPACE: Final = "runtime-stock"
-INSTANCE_NAMESPACE: Final = "runtime-instance"
-SYSTEM_NAMESPACE: Final = "runtime-system"
 
 MANAGE_VERBS: Final = ("create", "delete", "get", "list", "patch")
 MANAGE_AND_WATCH_VERBS: Final = (*MANAGE_VERBS, "watch")

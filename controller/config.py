@@ -1,5 +1,6 @@
 """Every key that the controller reads, with its default."""
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Annotated
 
 import msgspec
@@ -17,12 +18,12 @@ from shared.invocation.queue_names import QueueNames
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Which namespaces are watched; no other is."""
 
-    stock: Annotated[str, Meta(description="Where reservations are.")] = "runtime-stock"
+    stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
     instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
-        "runtime-instance"
+        INSTANCE_NAMESPACE
     )
     system: Annotated[str, Meta(description="Where the records of operations are.")] = (
-        "runtime-system"
+        SYSTEM_NAMESPACE
     )
 
 
@@ -102,7 +103,7 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     namespace: Annotated[
         str, Meta(description="The namespace of the queue's pods, for NetworkPolicies.")
-    ] = "runtime-system"
+    ] = SYSTEM_NAMESPACE
     app_name: Annotated[
         str, Meta(description="The label app.kubernetes.io/name of the queue's pods, for the same.")
     ] = "nats"

@@ -1,5 +1,6 @@
 """What the controller may do in Kubernetes; the manifests are generated from here."""
 
+from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Final
 
 from controller.gpustorage.permissions import RULES as GPU_STORAGE_RULES
@@ -8,7 +9,6 @@ from controller.operation.permissions import RULES as OPERATION_RULES
 from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
 from shared.k8s.rbac import PolicyRule
 
-SYSTEM_NAMESPACE: Final = "runtime-system"
 
 RULES: Final = (
     PolicyRule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM_NAMESPACE),

@@ -1,12 +1,11 @@
 """What the work on GPUStorages needs of Kubernetes."""
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-INSTANCE_NAMESPACE: Final = "runtime-instance"
-SYSTEM_NAMESPACE: Final = "runtime-system"
 
 WATCH_VERBS: Final = ("list", "watch")
 APPLY_VERBS: Final = ("create", "list", "patch", "watch")

@@ -1,13 +1,11 @@
 """What the work on GPUUnits needs of Kubernetes."""
 
+from shared.config.namespaces import STOCK_NAMESPACE, INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK_NAMESPACE: Final = "runtime-stock"
-INSTANCE_NAMESPACE: Final = "runtime-instance"
-SYSTEM_NAMESPACE: Final = "runtime-system"
 
 WATCH_VERBS: Final = ("list", "watch")
 APPLY_VERBS: Final = ("create", "list", "patch", "watch")

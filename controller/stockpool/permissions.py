@@ -1,11 +1,11 @@
 """What the work on StockPools needs of Kubernetes."""
 
+from shared.config.namespaces import STOCK_NAMESPACE
 from typing import Final
 
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
 
-STOCK_NAMESPACE: Final = "runtime-stock"
 
 RULES: Final = (
     PolicyRule(GROUP, ("stockpools",), ("get", "list", "watch"), STOCK_NAMESPACE),

@@ -1,5 +1,6 @@
 """The configuration of the activator."""
 
+from shared.config.namespaces import INSTANCE_NAMESPACE
 from typing import Annotated
 
 import msgspec
@@ -26,7 +27,7 @@ class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """The only namespace that is watched."""
 
     instance: Annotated[str, Meta(description="Where functions and their workers are.")] = (
-        "runtime-instance"
+        INSTANCE_NAMESPACE
     )
 
 

@@ -1,5 +1,6 @@
 """The configuration of the credentials Job."""
 
+from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Annotated, Literal
 
 import msgspec
@@ -18,7 +19,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             "$KUBECONFIG or ~/.kube/config."
         ),
     ] = ""
-    namespace: Annotated[str, Meta(description="Where the Secret is.")] = "runtime-system"
+    namespace: Annotated[str, Meta(description="Where the Secret is.")] = SYSTEM_NAMESPACE
     log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
         "info"
     )

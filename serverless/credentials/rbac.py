@@ -1,10 +1,10 @@
 """The Kubernetes permissions of the credentials Job: one Secret, which exists and is empty."""
 
+from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Final
 
 from serverless.credentials.secret import SECRET_NAME
 from shared.k8s.rbac import PolicyRule
 
-SYSTEM_NAMESPACE: Final = "runtime-system"
 
 RULES: Final = (PolicyRule("", ("secrets",), ("get", "patch"), SYSTEM_NAMESPACE, (SECRET_NAME,)),)

@@ -1,5 +1,6 @@
 """Which of several equal processes works, as their configurations say it."""
 
+from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Annotated
 
 import msgspec
@@ -17,7 +18,7 @@ class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
         "gpu-runtime-controller"
     )
-    namespace: Annotated[str, Meta(description="Where that Lease is.")] = "runtime-system"
+    namespace: Annotated[str, Meta(description="Where that Lease is.")] = SYSTEM_NAMESPACE
     lease_duration: Annotated[
         Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
     ] = Duration(15)
