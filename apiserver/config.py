@@ -1,6 +1,5 @@
 """The configuration of the API, with its defaults."""
 
-from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -9,6 +8,7 @@ from msgspec import Meta
 
 from shared.config.address import Address
 from shared.config.duration import Duration
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from shared.config.process_settings import Kubeconfig, LogLevel
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits

@@ -1,11 +1,10 @@
 """What the API may do in Kubernetes; the manifests are generated from here."""
 
-from shared.config.namespaces import STOCK_NAMESPACE, INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
-
 
 MANAGE_VERBS: Final = ("create", "delete", "get", "list", "patch")
 MANAGE_AND_WATCH_VERBS: Final = (*MANAGE_VERBS, "watch")

@@ -1,6 +1,5 @@
 """Every key that the controller reads, with its default."""
 
-from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Annotated
 
 import msgspec
@@ -10,6 +9,7 @@ from shared.config.address import Address
 from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 from shared.config.metrics_tls import MetricsTLSConfig
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from shared.config.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 from shared.config.version import product_version
 from shared.invocation.queue_names import QueueNames

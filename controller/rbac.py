@@ -1,14 +1,13 @@
 """What the controller may do in Kubernetes; the manifests are generated from here."""
 
-from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Final
 
 from controller.gpustorage.permissions import RULES as GPU_STORAGE_RULES
 from controller.gpuunit.permissions import RULES as GPU_UNIT_RULES
 from controller.operation.permissions import RULES as OPERATION_RULES
 from controller.stockpool.permissions import RULES as STOCK_POOL_RULES
+from shared.config.namespaces import SYSTEM_NAMESPACE
 from shared.k8s.rbac import PolicyRule
-
 
 RULES: Final = (
     PolicyRule("coordination.k8s.io", ("leases",), ("create", "get", "patch"), SYSTEM_NAMESPACE),

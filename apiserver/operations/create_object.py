@@ -16,6 +16,7 @@ from apiserver.operations.retry import Retry
 from apiserver.operations.store import OperationStore, ResolveSpec, is_final
 from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.operation_status import succeeded_status
 from shared.v1alpha1.phases import OperationPhase
 
 T = TypeVar("T", bound=KubeObject)
@@ -77,7 +78,7 @@ class ObjectCreator(Generic[T]):
             if found is None or not is_created_by(found, operation):
                 return failed_status(self._create_error(name, error))
             made = found  # by a call whose response was lost: a quota is checked before the name
-        return succeeded_status(self._resource, made)
+        return succeeded_status(self._resource.kind, made.metadata)
 
     def _create_error(self, name: str, error: kube_errors.KubeError) -> ServiceError:
         is_taken = isinstance(error, kube_errors.AlreadyExistsError)
@@ -123,19 +124,3 @@ def name_exists_error(resource: Resource[Any], name: str) -> AlreadyExistsError:
 
 def failed_status(error: ServiceError) -> dict[str, Any]:
     return {"phase": OperationPhase.FAILED.value, "message": failure_text(error)}
-
-
-def succeeded_status(resource: Resource[Any], obj: KubeObject) -> dict[str, Any]:
-    meta = obj.metadata
-    listed = {
-        "kind": resource.kind,
-        "namespace": meta.namespace,
-        "name": meta.name,
-        "uid": meta.uid,
-    }
-    return {
-        "phase": OperationPhase.SUCCEEDED.value,
-        "requested": 1,
-        "created": 1,
-        "objects": [listed],
-    }

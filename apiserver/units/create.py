@@ -13,7 +13,7 @@ operation goes on from what is in the cluster.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -34,6 +34,7 @@ from shared.clock import Clock
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation, StockRef
+from shared.v1alpha1.operation_status import succeeded_status
 from shared.v1alpha1.phases import OperationPhase
 
 # More parallel creates would not be faster.
@@ -246,7 +247,9 @@ class UnitCreator:
         return await self._mark_succeeded(operation, unit)
 
     async def _mark_succeeded(self, operation: Operation, unit: GPUUnit) -> Operation:
-        closed = await self._operations.update_status(operation, succeeded_status(unit))
+        closed = await self._operations.update_status(
+            operation, succeeded_status(gpuunit.KIND, unit.metadata)
+        )
         return closed or await self._operations.reread(operation)
 
     async def _mark_failed(self, operation: Operation, error: ServiceError) -> Operation:
@@ -276,20 +279,3 @@ def stock_ref_of(stock_unit: GPUUnit) -> StockRef:
 
 def unit_exists_error(name: str) -> AlreadyExistsError:
     return AlreadyExistsError(f"there is a unit {name!r} of another operation; choose another name")
-
-
-def succeeded_status(unit: GPUUnit) -> dict[str, Any]:
-    """Return the status that closes an operation with its unit."""
-    meta = unit.metadata
-    listed = {
-        "kind": gpuunit.KIND,
-        "namespace": meta.namespace,
-        "name": meta.name,
-        "uid": meta.uid,
-    }
-    return {
-        "phase": OperationPhase.SUCCEEDED.value,
-        "requested": 1,
-        "created": 1,
-        "objects": [listed],
-    }

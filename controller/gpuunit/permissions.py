@@ -1,11 +1,10 @@
 """What the work on GPUUnits needs of Kubernetes."""
 
-from shared.config.namespaces import STOCK_NAMESPACE, INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
-
 
 WATCH_VERBS: Final = ("list", "watch")
 APPLY_VERBS: Final = ("create", "list", "patch", "watch")

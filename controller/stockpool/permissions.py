@@ -1,11 +1,10 @@
 """What the work on StockPools needs of Kubernetes."""
 
-from shared.config.namespaces import STOCK_NAMESPACE
 from typing import Final
 
+from shared.config.namespaces import STOCK_NAMESPACE
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
-
 
 RULES: Final = (
     PolicyRule(GROUP, ("stockpools",), ("get", "list", "watch"), STOCK_NAMESPACE),

@@ -1,6 +1,5 @@
 """The configuration of the activator."""
 
-from shared.config.namespaces import INSTANCE_NAMESPACE
 from typing import Annotated
 
 import msgspec
@@ -10,6 +9,7 @@ from serverless.nats.config import QueueConfig
 from shared.config.address import Address
 from shared.config.leader_election import LeaderElectionConfig
 from shared.config.metrics_tls import MetricsTLSConfig
+from shared.config.namespaces import INSTANCE_NAMESPACE
 from shared.config.process_settings import Kubeconfig, LogLevel, MetricsAddr, ProbeAddr
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits

@@ -1,11 +1,10 @@
 """The Kubernetes permissions of the activator; the manifests are generated from here."""
 
-from shared.config.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from typing import Final
 
+from shared.config.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 from shared.k8s.rbac import PolicyRule
 from shared.v1alpha1.group import GROUP
-
 
 RULES: Final = (
     PolicyRule(GROUP, ("functions",), ("get", "list", "patch", "watch"), INSTANCE_NAMESPACE),

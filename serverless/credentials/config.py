@@ -1,10 +1,11 @@
 """The configuration of the credentials Job."""
 
-from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+
+from shared.config.namespaces import SYSTEM_NAMESPACE
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 

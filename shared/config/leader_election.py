@@ -1,12 +1,12 @@
 """Which of several equal processes works, as their configurations say it."""
 
-from shared.config.namespaces import SYSTEM_NAMESPACE
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from shared.config.duration import Duration
+from shared.config.namespaces import SYSTEM_NAMESPACE
 
 
 class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -32,7 +32,7 @@ from shared.time import format_timestamp
 from shared.v1alpha1 import gpuunit, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.phases import OperationPhase
+from shared.v1alpha1.operation_status import succeeded_status
 from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)
@@ -130,19 +130,10 @@ class Handoff:
 
     async def _complete_operation(self, operation: Operation, unit: GPUUnit) -> None:
         """Record the unit as the result of its operation."""
-        now, meta = format_timestamp(self._clock.now()), unit.metadata
-        made = {
-            "kind": gpuunit.KIND,
-            "namespace": meta.namespace,
-            "name": meta.name,
-            "uid": meta.uid,
-        }
+        now = format_timestamp(self._clock.now())
         status = {
-            "phase": OperationPhase.SUCCEEDED.value,
+            **succeeded_status(gpuunit.KIND, unit.metadata),
             "message": None,
-            "requested": 1,
-            "created": 1,
-            "objects": [made],
             "updatedAt": now,
             "finishedAt": now,
         }

@@ -6,7 +6,7 @@ import msgspec
 
 from apiserver.operations.store import operation_manifest
 from apiserver.units.commands import CreateUnit
-from apiserver.units.create import stock_ref_of, succeeded_status
+from apiserver.units.create import stock_ref_of
 from apiserver.units.manifest import unit_manifest
 from apiserver.units.schemas import CreateUnitSchema
 from hack.local.account_kubeconfigs import NAMESPACE as SYSTEM
@@ -14,6 +14,7 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit, operation, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION, GROUP, VERSION
+from shared.v1alpha1.operation_status import succeeded_status
 from tests.bench.api.api_cluster import ApiProcess
 from tests.bench.api.ready_stock import SPEC_NAME, TIMESTAMP, units_path
 from tests.bench.connection import Connection
@@ -73,7 +74,7 @@ async def write_create_directly(connection: Connection, name: str, stock: GPUUni
     body = with_type(gpuunit.KIND, unit_manifest(command, stock))
     unit = msgspec.json.decode(await connection.create(units_path(INSTANCE), body), type=GPUUnit)
     place = f"{OPERATIONS}/{record['metadata']['name']}/status"
-    await connection.patch(place, {"status": succeeded_status(unit)})
+    await connection.patch(place, {"status": succeeded_status(gpuunit.KIND, unit.metadata)})
 
 
 def claim_patch(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
