@@ -1,1 +1,1 @@
-"""Development tools: the local cluster, `make up`, generators."""
+"""Development tools: the local cluster, `make up`, generators of checked-in files."""

@@ -1,4 +1,4 @@
-"""What a backup holds, in the form in which it is brought back: decided by values alone."""
+"""The objects of a backup in the form in which they are restored; pure functions."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -8,16 +8,16 @@ from shared.v1alpha1.phases import PreparePhase
 
 Manifest = Mapping[str, Any]
 
-# Those that others refer to come first.
+# In the order of creation: kinds that others refer to come first.
 PLURALS: Final = {
     "StockPool": "stockpools",
     "GPUStorage": "gpustorages",
     "Function": "functions",
     "GPUUnit": "gpuunits",
 }
-# A lock names the uid of its unit, which is another one after the restore; what was to be filled
-# again then may hold the files of users since; and a claim that passes for bound is taken for lost
-# where its volume does not know it by its uid.
+# A lock names the uid of its unit, which changes with the restore. A volume whose recovery was
+# requested may hold files of users since. A PVC that is marked as bound counts as lost if its
+# volume refers to another uid.
 DROPPED_ANNOTATIONS: Final = (
     wellknown.MOUNTED_BY_ANNOTATION,
     wellknown.RECOVER_ANNOTATION,
@@ -27,16 +27,16 @@ DROPPED_ANNOTATIONS: Final = (
 )
 FINAL_PREPARE_PHASES: Final = (PreparePhase.SUCCEEDED, PreparePhase.FAILED)
 UNFINISHED_PREPARE_MESSAGE: Final = (
-    "the filling had not ended when the backup was made, and the volume may hold files of users "
-    "since: look at it, and recover only if it is to be filled"
+    "the prepare had not finished when the backup was made, and users may have written to the "
+    "volume since: check it, and recover only if it must be prepared again"
 )
 
 
 def restorable_objects(backup: Iterable[Manifest]) -> list[dict[str, Any]]:
-    """What people asked for, without what a server had added to it."""
-    kept = [each for each in backup if each["kind"] in PLURALS and not has_owner(each)]
-    ordered = sorted(kept, key=lambda each: list(PLURALS).index(each["kind"]))
-    return [create_body(each, each["spec"]) for each in ordered]
+    """Return the objects that users created, without fields that a server added."""
+    own = [item for item in backup if item["kind"] in PLURALS and not has_owner(item)]
+    ordered = sorted(own, key=lambda item: list(PLURALS).index(item["kind"]))
+    return [create_body(item, item["spec"]) for item in ordered]
 
 
 def has_owner(manifest: Manifest) -> bool:
@@ -44,15 +44,19 @@ def has_owner(manifest: Manifest) -> bool:
 
 
 def object_identity(manifest: Manifest) -> tuple[str, str, str]:
-    """What tells it from all others."""
+    """Return kind, namespace and name."""
     meta = manifest["metadata"]
     return manifest["kind"], meta["namespace"], meta["name"]
 
 
 def create_body(manifest: Manifest, spec: Manifest) -> dict[str, Any]:
-    """The object as it is created."""
+    """Return the body with which the object is created."""
     meta = manifest["metadata"]
-    notes = {k: v for k, v in meta.get("annotations", {}).items() if k not in DROPPED_ANNOTATIONS}
+    annotations = {
+        key: value
+        for key, value in meta.get("annotations", {}).items()
+        if key not in DROPPED_ANNOTATIONS
+    }
     return {
         "apiVersion": manifest["apiVersion"],
         "kind": manifest["kind"],
@@ -60,29 +64,29 @@ def create_body(manifest: Manifest, spec: Manifest) -> dict[str, Any]:
             "name": meta["name"],
             "namespace": meta["namespace"],
             "labels": meta.get("labels", {}),
-            "annotations": notes,
+            "annotations": annotations,
         },
         "spec": spec,
     }
 
 
 def bound_pvcs(backup: Iterable[Manifest]) -> dict[str, Manifest]:
-    """The bound claims of storages, by the name of their storage."""
+    """Return the bound PVCs of storages, by the name of their storage."""
     return {
-        each["metadata"]["name"]: each
-        for each in backup
-        if each["kind"] == "PersistentVolumeClaim"
-        and each["spec"].get("volumeName")
+        item["metadata"]["name"]: item
+        for item in backup
+        if item["kind"] == "PersistentVolumeClaim"
+        and item["spec"].get("volumeName")
         and any(
-            owner["kind"] == "GPUStorage" for owner in each["metadata"].get("ownerReferences", ())
+            owner["kind"] == "GPUStorage" for owner in item["metadata"].get("ownerReferences", ())
         )
     }
 
 
 def owned_pvc(pvc: Manifest, storage: Manifest) -> dict[str, Any]:
-    """The claim of an old volume for a storage as it is now."""
-    kept = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName")
-    body = create_body(pvc, {key: pvc["spec"][key] for key in kept if key in pvc["spec"]})
+    """Return the PVC of an old volume, owned by the storage as it is now."""
+    fields = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName")
+    body = create_body(pvc, {key: pvc["spec"][key] for key in fields if key in pvc["spec"]})
     body["metadata"]["ownerReferences"] = [
         {
             "apiVersion": storage["apiVersion"],
@@ -97,16 +101,16 @@ def owned_pvc(pvc: Manifest, storage: Manifest) -> dict[str, Any]:
 
 
 def claim_ref_patch(pvc: Manifest) -> dict[str, Any]:
-    """The patch that keeps a volume for a claim of that name, and for nobody else's."""
+    """Return the patch that reserves a volume for a PVC of that name."""
     meta = pvc["metadata"]
-    named = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"} | {
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"} | {
         key: meta[key] for key in ("name", "namespace")
     }
-    return {"spec": {"claimRef": {**named, "uid": None, "resourceVersion": None}}}
+    return {"spec": {"claimRef": {**reference, "uid": None, "resourceVersion": None}}}
 
 
 def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
-    """Whether nobody else has the volume, or had it last."""
+    """Return whether the volume is unclaimed, or belongs to a PVC of that name."""
     reference, meta = volume["spec"].get("claimRef"), pvc["metadata"]
     if reference is None:
         return True
@@ -114,18 +118,18 @@ def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
 
 
 def restored_status(backup: Iterable[Manifest], storage: Manifest) -> dict[str, Any]:
-    """What is to be known of a storage with its old volume: that there is one, and its filling."""
+    """Return the status of a storage with its old volume: its PVC, and its prepare."""
     status = {"claimName": storage["metadata"]["name"]}
     if "prepare" not in storage["spec"] or is_prepare_final(prepare_status(storage)):
         return status
     before = prepare_status(
-        next(each for each in backup if object_identity(each) == object_identity(storage))
+        next(item for item in backup if object_identity(item) == object_identity(storage))
     )
     return {**status, "prepare": before if is_prepare_final(before) else abandoned_prepare(before)}
 
 
 def prepare_status(storage: Manifest) -> Manifest:
-    """How far along its filling is; empty where nobody has said."""
+    """Return the status of the prepare; empty before it is reported."""
     prepare: Manifest = storage.get("status", {}).get("prepare", {})
     return prepare
 
@@ -135,7 +139,7 @@ def is_prepare_final(prepare: Manifest) -> bool:
 
 
 def abandoned_prepare(prepare: Manifest) -> dict[str, Any]:
-    """A filling that may have gone on after the backup: it is never begun again by itself."""
+    """Return an unfinished prepare as failed, so that it is not repeated by itself."""
     recovery = {"recoveryPhase": PreparePhase.FAILED.value} if prepare.get("recoveredBy") else {}
     return {
         **prepare,

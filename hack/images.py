@@ -1,4 +1,4 @@
-"""`make images`: build the container images with whichever builder is there."""
+"""`make images`: builds the container images with an installed builder."""
 
 import os
 import shutil
@@ -15,25 +15,25 @@ REPOSITORY = "gpu-runtime"
 
 
 class NoBuilderError(Exception):
-    """There is nothing to build images with."""
+    """No image builder works on this machine."""
 
 
 def choose_builder(is_usable: Callable[[str], bool]) -> str:
-    """The first builder that works; NoBuilderError with what to install where none does."""
-    found = next(filter(is_usable, BUILDERS), None)
-    if found is None:
+    """Return the first builder that works; raises NoBuilderError with what to install."""
+    builder = next(filter(is_usable, BUILDERS), None)
+    if builder is None:
         raise NoBuilderError(
             f"no image can be built: none of {', '.join(BUILDERS)} works here. Install one of them "
             "(docker also needs its engine running), and run make images again."
         )
-    return found
+    return builder
 
 
 def build_commands(program: str, names: Sequence[str], release: str) -> list[list[str]]:
-    """One build for each image; run in the project's folder."""
-    # Only docker keeps health checks unless it is told to.
-    form = [] if program == "docker" else ["--format", "docker"]
-    build = [program, "build", *form]
+    """Return the build command of each image; run them in the project's folder."""
+    # Podman and buildah keep health checks only in the docker format.
+    options = [] if program == "docker" else ["--format", "docker"]
+    build = [program, "build", *options]
     return [
         [*build, "--file", f"Dockerfile.{name}", "--tag", image_tag(name, release), "."]
         for name in names
@@ -41,27 +41,27 @@ def build_commands(program: str, names: Sequence[str], release: str) -> list[lis
 
 
 def image_tag(name: str, release: str) -> str:
-    """What an image is called in the manifests."""
+    """Return the name of an image in the manifests."""
     return f"{REPOSITORY}/{name}:{release}"
 
 
 def image_names() -> list[str]:
-    """The images that there are Dockerfiles for."""
+    """Return the names of all Dockerfiles."""
     return sorted(path.suffix[1:] for path in ROOT.glob("Dockerfile.*"))
 
 
 def is_builder_usable(program: str) -> bool:
-    """Whether the builder is installed and answers."""
+    """Return whether the builder is installed and its engine runs."""
     if shutil.which(program) is None:
         return False
     return subprocess.run([program, "info"], capture_output=True, check=False).returncode == 0
 
 
 def last_commit_time() -> str:
-    """The time that is written into the images, so that the same sources give the same images."""
+    """Return the time that is written into images, so that equal sources give equal images."""
     command = ["git", "log", "-1", "--format=%ct"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return told.stdout.strip() or "0"
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or "0"
 
 
 def main() -> int:
@@ -73,9 +73,9 @@ def main() -> int:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": last_commit_time()}
     for command in build_commands(program, image_names(), product_version()):
         print(" ".join(command), flush=True)
-        built = subprocess.run(command, cwd=ROOT, env=environment, check=False)
-        if built.returncode != 0:
-            return built.returncode
+        result = subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        if result.returncode != 0:
+            return result.returncode
     return 0
 
 

@@ -1,8 +1,8 @@
-"""Bring the objects of a backup back: `python3 -m hack.restore FILE...`, while no controller runs.
+"""Restore the objects of a backup: `python3 -m hack.restore FILE...`, while no controller runs.
 
-Only what is missing is made, so it can be run again, and after the loss of a part. What others own
-is made anew by its owner: the stock of pools and the workers of functions. A storage gets its claim
-back, and with it what was filled, where its volume is still there.
+Only missing objects are created, so it can be repeated, also after a partial loss. Owned objects
+are recreated by their owners: the stock of pools and the workers of functions. A storage gets its
+PVC back, and with it its files, if its volume still exists.
 """
 
 import json
@@ -29,58 +29,58 @@ RunKubectl = Callable[..., str]
 
 
 class Restorer:
-    """Writes through kubectl, one step after the other; each can be repeated."""
+    """Restores objects through kubectl, step by step; each step can be repeated."""
 
     def __init__(self, backup: Sequence[Manifest], kubectl: RunKubectl) -> None:
         self._backup = backup
         self._kubectl = kubectl
 
     def run(self) -> None:
-        """Storages with their volumes first, then those that refer to them."""
+        """Restore storages with their volumes first, then the objects that refer to them."""
         wanted = restorable_objects(self._backup)
-        there = self._existing(wanted)
-        missing = [each for each in wanted if object_identity(each) not in there]
-        storages = [each for each in wanted if each["kind"] == "GPUStorage"]
+        existing = self._existing(wanted)
+        missing = [item for item in wanted if object_identity(item) not in existing]
+        storages = [item for item in wanted if item["kind"] == "GPUStorage"]
         for storage in storages:
-            self._restore_storage(there.get(object_identity(storage)) or self._create(storage))
-        others = [each for each in missing if each not in storages]
+            self._restore_storage(existing.get(object_identity(storage)) or self._create(storage))
+        others = [item for item in missing if item not in storages]
         if others:
             listed = {"apiVersion": "v1", "kind": "List", "items": others}
             self._kubectl("create", "-f", "-", text=json.dumps(listed))
         print(f"restored {len(missing)} objects")
 
     def _existing(self, manifests: list[dict[str, Any]]) -> dict[tuple[str, str, str], Manifest]:
-        """What of the wanted kinds is there, as it is now."""
-        found: list[Manifest] = []
-        for kind, namespace in dict.fromkeys(object_identity(each)[:2] for each in manifests):
-            found += self._get(f"{PLURALS[kind]}.{GROUP}", "--namespace", namespace)["items"]
-        return {object_identity(each): each for each in found}
+        """Return the existing objects of the wanted kinds and namespaces."""
+        existing: list[Manifest] = []
+        for kind, namespace in dict.fromkeys(object_identity(item)[:2] for item in manifests):
+            existing += self._get(f"{PLURALS[kind]}.{GROUP}", "--namespace", namespace)["items"]
+        return {object_identity(item): item for item in existing}
 
     def _restore_storage(self, storage: Manifest) -> None:
-        """Its status comes before its claim: a storage that is not known as filled is filled."""
+        """Write the status before the PVC: a storage without a prepare status is prepared again."""
         name, namespace = storage["metadata"]["name"], storage["metadata"]["namespace"]
-        claim = bound_pvcs(self._backup).get(name)
-        if claim is None or self._find("pvc", name, "--namespace", namespace):
+        pvc = bound_pvcs(self._backup).get(name)
+        if pvc is None or self._find("pvc", name, "--namespace", namespace):
             return
-        volume_name = claim["spec"]["volumeName"]
+        volume_name = pvc["spec"]["volumeName"]
         volume = self._find("pv", volume_name)
-        if volume is None or not is_volume_free_for(volume, claim):
-            state = "gone" if volume is None else "somebody else's"
+        if volume is None or not is_volume_free_for(volume, pvc):
+            state = "gone" if volume is None else "used by another PVC"
             print(f"volume {volume_name} is {state}: storage {name} begins empty")
             return
-        known = {"status": restored_status(self._backup, storage)}
-        where = (f"gpustorages.{GROUP}", name, "--namespace", namespace)
-        self._patch(known, *where, "--subresource=status")
-        self._patch(claim_ref_patch(claim), "pv", volume_name)
-        self._create(owned_pvc(claim, storage))
+        status = {"status": restored_status(self._backup, storage)}
+        arguments = (f"gpustorages.{GROUP}", name, "--namespace", namespace)
+        self._patch(status, *arguments, "--subresource=status")
+        self._patch(claim_ref_patch(pvc), "pv", volume_name)
+        self._create(owned_pvc(pvc, storage))
 
     def _get(self, *arguments: str) -> Any:
         return json.loads(self._kubectl("get", *arguments, "-o", "json"))
 
     def _find(self, *arguments: str) -> Manifest | None:
-        said = self._kubectl("get", *arguments, "--ignore-not-found", "-o", "json")
-        found: Manifest | None = json.loads(said) if said else None
-        return found
+        output = self._kubectl("get", *arguments, "--ignore-not-found", "-o", "json")
+        manifest: Manifest | None = json.loads(output) if output else None
+        return manifest
 
     def _patch(self, body: Manifest, *arguments: str) -> None:
         self._kubectl("patch", *arguments, "--type=merge", "--patch", json.dumps(body))
@@ -90,7 +90,7 @@ class Restorer:
 
 
 def run_kubectl(*arguments: str, text: str | None = None) -> str:
-    """What kubectl of the PATH says; it says itself what went wrong."""
+    """Run kubectl from PATH, and return its output; it prints its errors itself."""
     command = ("kubectl", *arguments)
     return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
 

@@ -1,7 +1,7 @@
 """Make or repair the virtualenv from the lock file, with the standard library of any Python 3.
 
-Safe to run at any time and several times at once: a lock file serialises the runs and the
-stamp, written last, says which lock file the virtualenv holds.
+Safe to run at any time and several times at once: a lock file serialises the runs, and a stamp,
+which is written last, names the lock file that the virtualenv holds.
 """
 
 import sys
@@ -26,17 +26,17 @@ def main() -> None:
     VENV.mkdir(exist_ok=True)
     with (VENV / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp, wanted = VENV / "stamp", fingerprint()
-        if stamp.exists() and stamp.read_text() == wanted:
+        stamp, current = VENV / "stamp", fingerprint()
+        if stamp.exists() and stamp.read_text() == current:
             return
         stamp.unlink(missing_ok=True)
         make_virtualenv()
         install()
-        stamp.write_text(wanted)
+        stamp.write_text(current)
 
 
 def fingerprint() -> str:
-    """What the virtualenv holds: the lock, the package, its path and the Python that made it."""
+    """Return a digest of the lock, the package, its path and the Python version."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     package = [dict(setup[name]) for name in setup if name.startswith(("metadata", "options"))]
@@ -47,12 +47,12 @@ def fingerprint() -> str:
 
 def make_virtualenv() -> None:
     print(f"venv: making .venv with {sys.executable}", flush=True)
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
     )
-    if made.returncode != 0:
+    if result.returncode != 0:
         sys.exit(
-            f"{made.stdout}{made.stderr}\nCould not make a virtualenv. "
+            f"{result.stdout}{result.stderr}\nCould not make a virtualenv. "
             "On Debian and Ubuntu: apt-get install python3-venv"
         )
 
@@ -65,9 +65,9 @@ def install() -> None:
 
 def pip(*arguments: str) -> None:
     command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q"]
-    done = subprocess.run([*command, *arguments], check=False)
-    if done.returncode != 0:
-        sys.exit("pip failed, see above; the next make goes on from here")
+    result = subprocess.run([*command, *arguments], check=False)
+    if result.returncode != 0:
+        sys.exit("pip failed, see above; the next make continues from here")
 
 
 if __name__ == "__main__":

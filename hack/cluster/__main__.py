@@ -1,4 +1,4 @@
-"""Find the control plane's programs, or build them: once for all checkouts."""
+"""Find or build the programs of the control plane, once for all checkouts."""
 
 import sys
 

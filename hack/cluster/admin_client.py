@@ -1,4 +1,4 @@
-"""The cluster's administrator: plain requests to the API server with a client certificate."""
+"""A client of the API server with all rights."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class ApiStatusError(Exception):
-    """The API server answered, and the answer was no."""
+    """A response of the API server with an error status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -25,7 +25,7 @@ class ApiStatusError(Exception):
 
 
 class AdminClient:
-    """May do everything; for bringing a cluster up and for tests that look at it from outside."""
+    """A client with an administrator's certificate, for setting up a cluster and for tests."""
 
     def __init__(self, server_url: str, pki_dir: Path, *, timeout: float = 60.0) -> None:
         self._server = server_url
@@ -39,8 +39,8 @@ class AdminClient:
     async def keep_alive(self) -> AsyncIterator[None]:
         """Keep connections open in this event loop for the length of the block.
 
-        A handshake costs the server more than most answers. Without the block every request has a
-        connection of its own.
+        A handshake costs the server more than most responses. Without the block every request has
+        its own connection.
         """
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop) or self._new_session()
@@ -61,7 +61,7 @@ class AdminClient:
         return await self.request("POST", path, body)
 
     async def apply(self, path: str, body: Mapping[str, Any], **query: str) -> Any:
-        """Server-side apply under the name of the local cluster."""
+        """Apply an object on the server, as the field manager of the local cluster."""
         query = {"fieldManager": "local-cluster", "force": "true", **query}
         return await self.request("PATCH", path, body, query=query, content_type=APPLY_PATCH)
 
@@ -80,7 +80,7 @@ class AdminClient:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Any:
-        """Send one request; raises RefusedError when the answer is no."""
+        """Send one request; raises ApiStatusError when the status is 400 or more."""
         async with self._session() as session:
             response = await session.request(
                 method,
@@ -98,8 +98,8 @@ class AdminClient:
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[aiohttp.ClientSession]:
-        if kept := self._sessions.get(asyncio.get_running_loop()):
-            yield kept
+        if session := self._sessions.get(asyncio.get_running_loop()):
+            yield session
             return
         async with self._new_session() as session:
             yield session

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ def write_private_atomic(path: Path, text: str) -> None:
 
 
 def write_atomic(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write beside `path` and rename, so that no reader ever sees half of it."""
+    """Write beside `path` and rename, so that no reader sees an incomplete file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     unfinished.unlink(missing_ok=True)

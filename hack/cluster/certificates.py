@@ -1,4 +1,4 @@
-"""A certificate authority for one cluster and the certificates that it signs."""
+"""The certificate authority of one cluster, and the certificates that it signs."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class CertificateRequest:
-    """What a certificate is for: who (common name, group) and which addresses, if it serves."""
+    """The subject of a certificate (common name, group), and its addresses if it serves."""
 
     name: str
     common_name: str
@@ -28,7 +28,7 @@ class CertificateRequest:
 
 
 class CertificateAuthority:
-    """Keys and certificates in one folder; what is there already is kept."""
+    """Keys and certificates in one folder; existing ones are kept."""
 
     def __init__(self, folder: Path, now: datetime) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class CertificateAuthority:
         return self.folder / "ca.crt"
 
     def issue(self, request: CertificateRequest) -> tuple[Path, Path]:
-        """The certificate and key files of `leaf`, signed now unless they are there."""
+        """Return the files of a certificate and its key, created and signed if they are missing."""
         certificate_path = self.folder / f"{request.name}.crt"
         key_path = self.folder / f"{request.name}.key"
         if not certificate_path.exists():
@@ -52,7 +52,7 @@ class CertificateAuthority:
         return certificate_path, key_path
 
     def service_account_keys(self) -> tuple[Path, Path]:
-        """The private and public key files that sign and check ServiceAccount tokens."""
+        """Return the files of the private and public key of ServiceAccount tokens."""
         private_path, public_path = self.folder / "sa.key", self.folder / "sa.pub"
         if not public_path.exists():
             key = new_rsa_key()
@@ -125,7 +125,7 @@ class CertificateAuthority:
 
 
 def certificate_authority(folder: Path) -> CertificateAuthority:
-    """The authority in `folder`, made now unless it is there."""
+    """Return the authority in `folder`, created if it is missing."""
     return CertificateAuthority(folder, datetime.now(UTC))  # noqa: TID251 - where a command reads the time
 
 
@@ -166,7 +166,7 @@ def write_key(path: Path, key: PrivateKey) -> None:
 
 
 def write_certificate(path: Path, certificate: x509.Certificate) -> None:
-    """Written after its key and by rename: a certificate that exists is whole and usable."""
+    """Write a certificate after its key and by rename, so that it is complete if it exists."""
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     unfinished.replace(path)

@@ -7,22 +7,22 @@ from hack.cluster.ports import HOST
 from hack.cluster.process import Command
 
 CLIENT_RATE_FLAGS = ("--kube-api-qps=500", "--kube-api-burst=1000")
-# Simulated nodes send no heartbeats: one is lost when its label says so, not when kwok restarts.
+# Simulated nodes send no heartbeats: a label makes a node lost, and not a restart of kwok.
 NODE_GRACE_PERIOD_FLAG = "--node-monitor-grace-period=87600h"
-# A single member has no other to hear of, and data that is thrown away can be written seldom. The
-# API server need not count objects for metrics. Both are a third of the CPU of a cluster at rest.
+# A single etcd member needs few heartbeats, and disposable data can be written seldom. The API
+# server need not count objects for metrics. Together they take a third of an idle cluster's CPU.
 ETCD_LOW_CPU_FLAGS = (
     "--heartbeat-interval=500",
     "--election-timeout=5000",
     "--backend-batch-interval=1s",
 )
 NO_ETCD_METRICS_FLAGS = ("--etcd-count-metric-poll-period=0", "--etcd-db-metric-poll-interval=0")
-# Two kinds whose first stages kwok compiles at the same instant write one map, and it dies of that.
+# kwok crashes when it compiles the first stages of two kinds at once: both write the same map.
 SINGLE_THREAD_ENVIRONMENT = {"GOMAXPROCS": "1"}
 
 
 def etcd_command(layout: ControlPlaneLayout) -> Command:
-    """Without fsync: the data is thrown away with the cluster, and kill -9 does not need it."""
+    """Return the command without fsync: the data is disposable, and survives kill -9 without it."""
     peer = f"http://{HOST}:{layout.ports['etcd-peer']}"
     return new_command(
         layout,
@@ -41,8 +41,8 @@ def etcd_command(layout: ControlPlaneLayout) -> Command:
 
 
 def kube_apiserver_command(layout: ControlPlaneLayout) -> Command:
-    """It would wait a minute for open watches at a stop; its clients must bear a cut anyway."""
-    served = new_command(
+    """Return the command with a short stop: a clean one waits a minute for open watches."""
+    command = new_command(
         layout,
         "kube-apiserver",
         f"--etcd-servers={layout.etcd_url}",
@@ -64,11 +64,11 @@ def kube_apiserver_command(layout: ControlPlaneLayout) -> Command:
         f"--kubelet-certificate-authority={layout.pki_dir / 'ca.crt'}",
         "--kubelet-preferred-address-types=InternalIP",
     )
-    return replace(served, stop_seconds=3.0)
+    return replace(command, stop_seconds=3.0)
 
 
 def kube_controller_manager_command(layout: ControlPlaneLayout) -> Command:
-    """With the controllers' own credentials, without which RBAC refuses most of their work."""
+    """Return the command with credentials for each controller, which RBAC requires."""
     return new_command(
         layout,
         "kube-controller-manager",
@@ -98,9 +98,9 @@ def kube_scheduler_command(layout: ControlPlaneLayout) -> Command:
 
 
 def kwok_command(layout: ControlPlaneLayout, kwok_config: str) -> Command:
-    """`--server-address` keeps its port on loopback; the node address alone does not."""
+    """Return the command; only `--server-address` keeps its port on the loopback address."""
     port = layout.ports["kwok"]
-    played = new_command(
+    command = new_command(
         layout,
         "kwok",
         f"--kubeconfig={layout.kubeconfig('kwok')}",
@@ -114,7 +114,7 @@ def kwok_command(layout: ControlPlaneLayout, kwok_config: str) -> Command:
         f"--tls-private-key-file={layout.pki_dir / 'kubelet.key'}",
         fingerprint_inputs=(layout.server_url, kwok_config),
     )
-    return replace(played, environment=SINGLE_THREAD_ENVIRONMENT)
+    return replace(command, environment=SINGLE_THREAD_ENVIRONMENT)
 
 
 def new_command(

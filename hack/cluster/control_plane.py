@@ -1,4 +1,4 @@
-"""A control plane: its processes, the files they need, and when each is ready."""
+"""A control plane: its processes, their files, and when each is ready."""
 
 import asyncio
 
@@ -53,7 +53,7 @@ class ControlPlane:
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """In the order of start."""
+        """Return the processes in the order of their start."""
         return (
             self.etcd,
             self.kube_apiserver,
@@ -63,7 +63,7 @@ class ControlPlane:
         )
 
     async def start(self, fleet: Fleet) -> None:
-        """Start what does not run in the wanted way, and wait until the nodes are ready."""
+        """Start processes that do not run with their current command; wait for ready nodes."""
         for process in (self.etcd, self.kube_apiserver):
             await ensure_running(process)
         await self.wait_etcd_ready()
@@ -74,7 +74,7 @@ class ControlPlane:
         await self.wait_nodes_ready(fleet)
 
     async def stop(self) -> None:
-        """Clients first, so that none of them fills its log with complaints."""
+        """Stop clients first, so that they do not fill their logs with errors."""
         await asyncio.gather(*(process.stop() for process in self.processes[2:]))
         await self.kube_apiserver.stop()
         await self.etcd.stop()
@@ -89,7 +89,7 @@ class ControlPlane:
         await wait_until(ready, self.kube_apiserver)
 
     async def wait_nodes_ready(self, fleet: Fleet) -> None:
-        """Every node is Ready and a pod could be made: the default service account is there."""
+        """Wait until every node is ready, and the default service account lets pods be created."""
 
         async def ready() -> bool:
             listed = await self.admin.get("/api/v1/nodes")
@@ -105,13 +105,13 @@ class ControlPlane:
 
 
 def write_credentials(layout: ControlPlaneLayout) -> None:
-    """Certificates and kubeconfigs; keeps the certificates that are there."""
+    """Write certificates and kubeconfigs; existing certificates are kept."""
     signer = certificate_authority(layout.pki_dir)
     signer.service_account_keys()
-    issued = {leaf.name: signer.issue(leaf) for leaf in CERTIFICATE_REQUESTS}
-    access = kubeconfig.ApiServerEndpoint(layout.server_url, signer.certificate_path.read_bytes())
+    issued = {request.name: signer.issue(request) for request in CERTIFICATE_REQUESTS}
+    endpoint = kubeconfig.ApiServerEndpoint(layout.server_url, signer.certificate_path.read_bytes())
     for client in KUBECONFIG_USERS:
         write_private_atomic(
             layout.kubeconfig(client),
-            kubeconfig.kubeconfig_for_certificate(access, *issued[client]),
+            kubeconfig.kubeconfig_for_certificate(endpoint, *issued[client]),
         )

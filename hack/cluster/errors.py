@@ -1,5 +1,5 @@
-"""What can go wrong while a cluster is brought up, each with a message that says what to do."""
+"""The error of the local cluster."""
 
 
 class ClusterError(Exception):
-    """Bringing up the local cluster failed; the text is for the person who asked for it."""
+    """A failure to set up the local cluster, with a message that says what to do."""

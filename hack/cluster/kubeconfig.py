@@ -9,14 +9,14 @@ import yaml
 
 @dataclass(frozen=True)
 class ApiServerEndpoint:
-    """How to reach one API server: its address and the CA that its certificate is checked by."""
+    """The address of an API server, and the CA of its certificate."""
 
     server: str
     ca: bytes
 
 
 def kubeconfig_for_certificate(endpoint: ApiServerEndpoint, certificate: Path, key: Path) -> str:
-    """A kubeconfig whose user is a client certificate, everything in the one file."""
+    """Return a kubeconfig that contains a client certificate."""
     user = {
         "client-certificate-data": base64_encode(certificate.read_bytes()),
         "client-key-data": base64_encode(key.read_bytes()),
@@ -25,7 +25,7 @@ def kubeconfig_for_certificate(endpoint: ApiServerEndpoint, certificate: Path, k
 
 
 def kubeconfig_for_token_file(endpoint: ApiServerEndpoint, token_path: Path) -> str:
-    """A kubeconfig whose user is the token in a file, which may be renewed under the reader."""
+    """Return a kubeconfig that refers to a token file, which may be renewed."""
     return render_kubeconfig(endpoint, {"tokenFile": str(token_path)})
 
 

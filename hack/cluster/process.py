@@ -1,8 +1,8 @@
 """One long-running process of a cluster: start, stop, kill, pause, and find it again later.
 
-A process carries its cluster's folder, its name and a fingerprint of how it was started in its
-environment. So a later command finds exactly the processes that it may touch, whatever became of
-the pid files and however often pids were used again.
+A process has its cluster's folder, its name and a fingerprint of its command in its environment.
+So a later command finds exactly the processes that it may touch, also when pid files are missing
+or pids were reused.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Command:
-    """How a process is started; `inputs` are texts it also depends on, such as its files."""
+    """The command of a process; `fingerprint_inputs` are texts it depends on, such as its files."""
 
     name: str
     arguments: tuple[str, ...]
@@ -46,7 +46,7 @@ class Command:
 
 
 class Process:
-    """The process of one command in one cluster's folder (`pids/`, `logs/` are kept there)."""
+    """The process of one command in one cluster's folder, with its pid file and log."""
 
     def __init__(self, command: Command, state_dir: Path) -> None:
         self.command = command
@@ -58,20 +58,20 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """The pid of the process while it runs."""
-        found = self._find_process()
-        return found.pid if found else None
+        """Return the pid while the process runs, otherwise None."""
+        process = self._find_process()
+        return process.pid if process else None
 
     def is_up_to_date(self) -> bool:
-        """Whether it runs, started in the way that the command says now."""
-        found = self._find_process()
+        """Return whether the process runs with its current command."""
+        process = self._find_process()
         return (
-            found is not None
-            and read_mark(found, FINGERPRINT_VARIABLE) == self.command.fingerprint()
+            process is not None
+            and read_mark(process, FINGERPRINT_VARIABLE) == self.command.fingerprint()
         )
 
     def start(self) -> None:
-        """Start it; the parent may end or get Ctrl-C without taking it along."""
+        """Start the process in its own session: it survives its parent and Ctrl-C."""
         marks = {
             STATE_DIR_VARIABLE: str(self._state_dir),
             PROCESS_NAME_VARIABLE: self.name,
@@ -90,7 +90,7 @@ class Process:
         write_atomic(self._pid_file, f"{self._child.pid}\n")
 
     async def stop(self) -> None:
-        """Ask it to end, and kill it when it has not ended in time."""
+        """Stop the process with SIGTERM, and kill it when it does not end in time."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)  # a paused process cannot end
         try:
@@ -101,13 +101,13 @@ class Process:
         self._pid_file.unlink(missing_ok=True)
 
     async def signal_and_wait(self, signal_number: signal.Signals) -> int | None:
-        """Signal it and wait; its exit code where it is a child of ours."""
+        """Send a signal and wait for the end; returns the exit code of a child, otherwise None."""
         self._signal(signal_number)
         await self._wait_ended()
         return self._child.returncode if self._child else None
 
     async def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """Kill the process with SIGKILL, and wait until it is gone."""
         await self.signal_and_wait(signal.SIGKILL)
 
     def pause(self) -> None:
@@ -117,7 +117,7 @@ class Process:
         self._signal(signal.SIGCONT)
 
     def check_alive(self) -> None:
-        """Raise, with the end of its log, when the process has ended."""
+        """Raise ClusterError with the end of the log if the process has ended."""
         if self.pid is None:
             raise ClusterError(
                 f"{self.name} has ended; the end of {self.log_path}:\n{self.log_tail()}"
@@ -131,22 +131,22 @@ class Process:
         return "\n".join(text.splitlines()[-lines:])
 
     def _signal(self, signal_number: signal.Signals) -> None:
-        if (found := self._find_process()) is not None:
-            with suppress(psutil.NoSuchProcess):  # it has ended at this moment
-                found.send_signal(signal_number)
+        if (process := self._find_process()) is not None:
+            with suppress(psutil.NoSuchProcess):  # it has just ended
+                process.send_signal(signal_number)
 
     async def _wait_ended(self) -> None:
-        while self.pid is not None:  # noqa: ASYNC110 - it may be another's child
+        while self.pid is not None:  # noqa: ASYNC110 - it may be the child of another process
             await asyncio.sleep(POLL_SECONDS)
 
     def _find_process(self) -> psutil.Process | None:
         if self._child is not None and self._child.poll() is None:
-            return psutil.Process(self._child.pid)  # its marks may not be readable yet
+            return psutil.Process(self._child.pid)  # before its exec the marks are not readable
         try:
-            found = psutil.Process(int(self._pid_file.read_text()))
+            process = psutil.Process(int(self._pid_file.read_text()))
         except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
             return None
-        return found if self._has_our_marks(found) else None
+        return process if self._has_our_marks(process) else None
 
     def _has_our_marks(self, process: psutil.Process) -> bool:
         return (
@@ -156,7 +156,7 @@ class Process:
 
 
 def read_mark(process: psutil.Process, key: str) -> str | None:
-    """One of our marks in the environment of a live process that we may look at."""
+    """Return a mark from the environment of a live process; None without one or without access."""
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
@@ -166,9 +166,9 @@ def read_mark(process: psutil.Process, key: str) -> str | None:
 
 
 def marked_processes(state_dir: Path) -> list[psutil.Process]:
-    """Every live process that belongs to the cluster in `home`, with or without a pid file."""
+    """Return every live process of the cluster in `state_dir`, with or without a pid file."""
     return [
-        found
-        for found in psutil.process_iter()
-        if read_mark(found, STATE_DIR_VARIABLE) == str(state_dir)
+        process
+        for process in psutil.process_iter()
+        if read_mark(process, STATE_DIR_VARIABLE) == str(state_dir)
     ]

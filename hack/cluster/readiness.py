@@ -1,4 +1,4 @@
-"""Starting processes and waiting for them, with a deadline and a reason."""
+"""Starts processes and waits until they are ready, with a deadline and a reason."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,21 +13,21 @@ READY_TIMEOUT_SECONDS = 180.0
 
 
 async def ensure_running(process: Process) -> None:
-    """Start `process` unless it runs as its command says now."""
+    """Start the process unless it runs with its current command."""
     if not process.is_up_to_date():
         await process.stop()
         process.start()
 
 
 async def responds_ok(url: str) -> bool:
-    """Whether a GET of `url` is answered with 200."""
+    """Return whether a GET of `url` has the status 200."""
     timeout = aiohttp.ClientTimeout(total=2.0)
     async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
         return response.status == 200
 
 
 async def wait_until(is_ready: Callable[[], Awaitable[bool]], *processes: Process) -> None:
-    """Wait for `ready`; ends early, with its log, when one of `processes` dies meanwhile."""
+    """Wait for `is_ready`; raises ClusterError early when one of `processes` has ended."""
     last: Exception | None = None
     try:
         async with asyncio.timeout(READY_TIMEOUT_SECONDS):

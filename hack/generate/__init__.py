@@ -1,1 +1,1 @@
-"""Files that are made from code, so that they cannot disagree with it."""
+"""Generators of checked-in files, which so always agree with the code."""

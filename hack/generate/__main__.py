@@ -1,4 +1,4 @@
-"""Write the generated files; with --check, only tell which are not current."""
+"""Write the generated files; with --check, only list those that are not current."""
 
 import difflib
 import sys
@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hack.cluster.atomic_files import write_atomic
-from hack.generate import configuration_doc, crd, dashboard, openapi, rbac
+from hack.generate import crd, dashboard, documents, rbac
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GENERATED_FILES: Mapping[str, Callable[[], str]] = {
-    "docs/configuration.md": configuration_doc.document,
-    "docs/openapi.json": openapi.openapi_json,
+    "docs/configuration.md": documents.configuration_markdown,
+    "docs/openapi.json": documents.openapi_json,
     **crd.GENERATED_FILES,
     "manifests/rbac/activator.yaml": rbac.activator_manifest,
     "manifests/monitoring/dashboard.json": dashboard.dashboard_json,

@@ -15,7 +15,7 @@ CATEGORY = "gpuruntime"
 
 
 def crd_manifest(resource: CustomResource) -> str:
-    """One file, the same whenever the model is."""
+    """Return the file of one definition."""
     return FILE_HEADER + yaml.safe_dump(crd_definition(resource), sort_keys=False, width=100)
 
 
@@ -56,7 +56,7 @@ def crd_version(resource: CustomResource) -> dict[str, Any]:
         "storage": True,
         "subresources": {"status": {}, **scale},
         "selectableFields": [{"jsonPath": path} for path in resource.selectable],
-        "additionalPrinterColumns": [printer_column(each) for each in resource.columns],
+        "additionalPrinterColumns": [printer_column(column) for column in resource.columns],
         "schema": {"openAPIV3Schema": object_schema(resource)},
     }
 
@@ -67,7 +67,7 @@ def printer_column(column: PrinterColumn) -> dict[str, Any]:
 
 
 def object_schema(resource: CustomResource) -> Schema:
-    """The whole object: what every object has, then our spec and status."""
+    """Return the schema of the whole object: the common fields, then our spec and status."""
     rule, message = resource.name_rule
     return {
         "type": "object",
@@ -87,7 +87,7 @@ def object_schema(resource: CustomResource) -> Schema:
 
 
 def metadata_schema() -> Schema:
-    """The server brings its own and suffers no words here; a refusal points at what is declared."""
+    """Return a schema of the name alone, for the name rule; the server has a full one."""
     name = text_schema("What the object is called, once in its namespace.")
     return {"type": "object", "properties": {"name": name}}
 

@@ -1,4 +1,4 @@
-"""How our custom resources are listed, found and scaled."""
+"""Columns, selectable fields and scale of our custom resources."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from shared.v1alpha1.wellknown import SOURCE_STOCK_NAME_ANNOTATION
 
 @dataclass(frozen=True, slots=True)
 class PrinterColumn:
-    """One column of `kubectl get`; a wide one is shown with `-o wide`."""
+    """A column of `kubectl get`; a wide one is shown with `-o wide`."""
 
     name: str
     path: str
@@ -22,7 +22,7 @@ class PrinterColumn:
 
 @dataclass(frozen=True, slots=True)
 class CustomResource:
-    """One kind as its CustomResourceDefinition tells it."""
+    """What a CustomResourceDefinition contains besides the schema."""
 
     model: type[msgspec.Struct]
     plural: str

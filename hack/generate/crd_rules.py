@@ -1,4 +1,4 @@
-"""What the API server checks and merges beyond the types of our models."""
+"""Rules and merge keys of custom resources that the types of their models do not express."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from shared.v1alpha1 import function, gpustorage, operation
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, Port
 
-# A list of these is a map: server-side apply merges its entries by this key.
+# Lists of these types are maps: server-side apply merges their entries by this key.
 LIST_MAP_KEYS: Final[Mapping[type, str]] = {
     Condition: "type",
     EnvVar: "name",
@@ -17,7 +17,7 @@ LIST_MAP_KEYS: Final[Mapping[type, str]] = {
 }
 SET_FIELDS: Final = frozenset({"imagePullSecrets"})
 
-# CEL rules and what they say, by the model that they are about.
+# CEL rules with their messages, by model.
 CEL_RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
     gpustorage.GPUStorageSpec: (
         (

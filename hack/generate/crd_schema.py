@@ -1,4 +1,4 @@
-"""Structural OpenAPI schemas of models, as CustomResourceDefinitions want them."""
+"""Structural OpenAPI schemas of models, for CustomResourceDefinitions."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ Schema = dict[str, Any]
 
 
 def schema_of_type(hint: Any, *, with_defaults: bool) -> Schema:
-    """The schema of a model's part; a status has only the defaults that its model names."""
+    """Return the schema of a model's field; `with_defaults` is for specs, not for statuses."""
     return _type_schema(inspect.type_info(hint), with_defaults)
 
 
 def _struct_schema(struct: inspect.StructType, with_defaults: bool) -> Schema:
     required = [field.encode_name for field in struct.fields if field.required]
-    rules = [{"rule": rule, "message": says} for rule, says in CEL_RULES.get(struct.cls, ())]
+    rules = [{"rule": rule, "message": message} for rule, message in CEL_RULES.get(struct.cls, ())]
     return {
         "type": "object",
         "description": struct.cls.__doc__,
@@ -38,13 +38,13 @@ def _field_schema(field: inspect.Field, with_defaults: bool) -> Schema:
 
 
 def _is_written_default(default: object) -> bool:
-    """Numbers, and texts that say something, are written into objects; the rest stays absent."""
+    """Return whether the default is written into objects: a number or a text that is not empty."""
     return type(default) is int or (isinstance(default, str) and default != "")
 
 
 def _list_type(field: inspect.Field) -> Schema:
-    found = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
-    item = found.item_type if isinstance(found, inspect.VarTupleType) else None
+    list_type = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+    item = list_type.item_type if isinstance(list_type, inspect.VarTupleType) else None
     if isinstance(item, inspect.StructType) and item.cls in LIST_MAP_KEYS:
         keys = [LIST_MAP_KEYS[item.cls]]
         return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
@@ -56,7 +56,7 @@ def _type_schema(type_info: inspect.Type, with_defaults: bool) -> Schema:
         case inspect.Metadata(type=inner, extra_json_schema=extra):
             return {**_type_schema(inner, with_defaults), **(extra or {})}
         case inspect.UnionType(types=types):
-            [inner] = [each for each in types if not isinstance(each, inspect.NoneType)]
+            [inner] = [member for member in types if not isinstance(member, inspect.NoneType)]
             return _type_schema(inner, with_defaults)
         case inspect.StructType():
             return _struct_schema(type_info, with_defaults)

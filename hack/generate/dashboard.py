@@ -1,4 +1,4 @@
-"""manifests/monitoring/dashboard.json: the panels, laid out as Grafana takes them."""
+"""manifests/monitoring/dashboard.json: the panels, laid out for Grafana."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ GRID_COLUMNS = 24
 
 
 def dashboard_json() -> str:
-    """The dashboard as Grafana takes it."""
+    """Return the dashboard in Grafana's format."""
     dashboard = {
         "uid": "gpu-runtime",
         "title": "GPU Runtime",
@@ -28,36 +28,38 @@ def dashboard_json() -> str:
 
 
 def datasource_variable() -> dict[str, Any]:
-    """Which Prometheus is asked."""
+    """Return the variable that selects the Prometheus server."""
     return {"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
 
 
 def layout_panels(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Each row under its title, from left to right and on below."""
-    found: list[dict[str, Any]] = []
+    """Place each row of panels under its title, from left to right, and wrap it."""
+    panels: list[dict[str, Any]] = []
     top = 0
     for row in rows:
-        place = {"x": 0, "y": top, "w": GRID_COLUMNS, "h": 1}
-        found.append({"id": len(found) + 1, "type": "row", "title": row.title, "gridPos": place})
+        position = {"x": 0, "y": top, "w": GRID_COLUMNS, "h": 1}
+        panels.append(
+            {"id": len(panels) + 1, "type": "row", "title": row.title, "gridPos": position}
+        )
         for index, panel in enumerate(row.panels):
             line, column = divmod(index, GRID_COLUMNS // PANEL_WIDTH)
-            place = {
+            position = {
                 "x": column * PANEL_WIDTH,
                 "y": top + 1 + line * PANEL_HEIGHT,
                 "w": PANEL_WIDTH,
                 "h": PANEL_HEIGHT,
             }
-            found.append({"id": len(found) + 1, **timeseries_panel(panel), "gridPos": place})
+            panels.append({"id": len(panels) + 1, **timeseries_panel(panel), "gridPos": position})
         top += 1 + PANEL_HEIGHT * -(-len(row.panels) * PANEL_WIDTH // GRID_COLUMNS)
-    return found
+    return panels
 
 
 def timeseries_panel(panel: Panel) -> dict[str, Any]:
-    asked = {"refId": "A", "expr": panel.expression, "legendFormat": panel.legend}
+    target = {"refId": "A", "expr": panel.expression, "legendFormat": panel.legend}
     return {
         "type": "timeseries",
         "title": panel.title,
         "datasource": {"type": "prometheus", "uid": "${source}"},
         "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
-        "targets": [asked],
+        "targets": [target],
     }

@@ -1,4 +1,4 @@
-"""What an operator looks at, row by row."""
+"""The panels of the dashboard, row by row."""
 
 from dataclasses import dataclass
 
@@ -17,18 +17,18 @@ class Panel:
 
 @dataclass(frozen=True)
 class Row:
-    """Graphs that belong together."""
+    """A titled group of graphs."""
 
     title: str
     panels: tuple[Panel, ...]
 
 
 def p99(metric: str, label: str, selector: str = "") -> str:
-    """What one in a hundred takes."""
+    """Return the expression of a histogram's 99th percentile."""
     return f"histogram_quantile(0.99, sum by (le, {label}) (rate({metric}_bucket{selector}[5m])))"
 
 
-# Reads and calls of functions may wait as long as their caller asks.
+# Reads and invocations may wait as long as their caller asks.
 NON_WAITING_WRITES_SELECTOR = '{method!="GET", route!~".*/(invocations|invoke)"}'
 
 DASHBOARD_ROWS = (

@@ -1,4 +1,4 @@
-"""manifests/rbac: the account and the roles of each program, from what it declares."""
+"""manifests/rbac: the account and the roles of each program, from the rules that it declares."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -35,21 +35,21 @@ def credentials_manifest() -> str:
 def rbac_manifest(account: str, rules: Sequence[PolicyRule]) -> str:
     documents = [service_account(account)]
     for namespace in sorted({rule.namespace for rule in rules}):
-        held = merge_rules(rule for rule in rules if rule.namespace == namespace)
-        documents += [role(account, namespace, held), role_binding(account, namespace)]
+        merged = merge_rules(rule for rule in rules if rule.namespace == namespace)
+        documents += [role(account, namespace, merged), role_binding(account, namespace)]
     return FILE_HEADER + yaml.safe_dump_all(documents, sort_keys=False)
 
 
 def merge_rules(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """One rule a resource: what several parts of a program need is listed once."""
+    """Merge the verbs of each resource, so that what several parts need is listed once."""
     verbs: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for rule in rules:
         for resource in rule.resources:
-            what = (rule.namespace, rule.group, resource, rule.resource_names)
-            verbs.setdefault(what, set()).update(rule.verbs)
+            key = (rule.namespace, rule.group, resource, rule.resource_names)
+            verbs.setdefault(key, set()).update(rule.verbs)
     return [
-        PolicyRule(group, (resource,), tuple(sorted(needed)), namespace, names)
-        for (namespace, group, resource, names), needed in sorted(verbs.items())
+        PolicyRule(group, (resource,), tuple(sorted(merged_verbs)), namespace, names)
+        for (namespace, group, resource, names), merged_verbs in sorted(verbs.items())
     ]
 
 
@@ -62,7 +62,7 @@ def service_account(account: str) -> dict[str, Any]:
 
 
 def role(account: str, namespace: str, rules: Sequence[PolicyRule]) -> dict[str, Any]:
-    """A Role, or a ClusterRole where there is no namespace."""
+    """Return a Role, or a ClusterRole where there is no namespace."""
     return {
         "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": role_kind(namespace),
@@ -72,11 +72,11 @@ def role(account: str, namespace: str, rules: Sequence[PolicyRule]) -> dict[str,
 
 
 def policy_rule(rule: PolicyRule) -> dict[str, Any]:
-    named = {"resourceNames": list(rule.resource_names)} if rule.resource_names else {}
+    names = {"resourceNames": list(rule.resource_names)} if rule.resource_names else {}
     return {
         "apiGroups": [rule.group],
         "resources": list(rule.resources),
-        **named,
+        **names,
         "verbs": list(rule.verbs),
     }
 
@@ -97,11 +97,11 @@ def role_kind(namespace: str) -> str:
 
 
 def role_name(account: str) -> str:
-    """Cluster roles share one space of names with everybody else's."""
+    """Return the role's name; the prefix keeps it apart from other ClusterRoles."""
     return f"gpu-runtime:{account}"
 
 
 def object_metadata(name: str, namespace: str) -> dict[str, Any]:
     labels = {"app.kubernetes.io/part-of": "gpu-runtime"}
-    where = {"namespace": namespace} if namespace else {}
-    return {"name": name, **where, "labels": labels}
+    scope = {"namespace": namespace} if namespace else {}
+    return {"name": name, **scope, "labels": labels}

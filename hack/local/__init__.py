@@ -1,1 +1,1 @@
-"""What `make up`, `make down`, `make status` and `make logs` do."""
+"""The commands behind `make up`, `make down`, `make status` and `make logs`."""

@@ -16,22 +16,22 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main() -> int:
     arguments = build_parser().parse_args()
-    home: Path = arguments.home.absolute()
+    state_dir: Path = arguments.home.absolute()
     interruption = InterruptHandler()
-    for number in STOP_SIGNALS:  # also where a shell in the background had them ignored
+    for number in STOP_SIGNALS:  # a shell ignores some of them for background jobs
         signal.signal(number, interruption)
     try:
         if arguments.command == "logs":
-            return logs.follow_logs(home, arguments.names)
+            return logs.follow_logs(state_dir, arguments.names)
         if arguments.command == "run":
             product_processes.exec_program(
-                home, product_processes.PROGRAMS_BY_ALIAS[arguments.program], arguments.flags
+                state_dir, product_processes.PROGRAMS_BY_ALIAS[arguments.program], arguments.flags
             )
         if arguments.command == "status":
-            return 0 if asyncio.run(status.print_status(home)) else 1
+            return 0 if asyncio.run(status.print_status(state_dir)) else 1
         if arguments.command == "down":
-            return take_down(home)
-        return bring_up(home, arguments, interruption)
+            return take_down(state_dir)
+        return bring_up(state_dir, arguments, interruption)
     except ClusterError as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
@@ -43,16 +43,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hack.local", description=__doc__)
     parser.add_argument("--home", type=Path, default=ROOT / ".local", help="folder of the state")
     commands = parser.add_subparsers(dest="command", required=True)
-    raising = commands.add_parser("up", help="start what does not run")
-    raising.add_argument("--cluster", choices=clusters.CLUSTER_KINDS, help="default: local")
-    raising.add_argument("--nodes", type=positive_count, help="simulated nodes (4)")
-    raising.add_argument("--gpus", type=positive_count, help="GPUs of a node (8)")
+    up_parser = commands.add_parser("up", help="start what does not run")
+    up_parser.add_argument("--cluster", choices=clusters.CLUSTER_KINDS, help="default: local")
+    up_parser.add_argument("--nodes", type=positive_count, help="simulated nodes (4)")
+    up_parser.add_argument("--gpus", type=positive_count, help="GPUs of a node (8)")
     commands.add_parser("down", help="stop everything and remove the state")
-    commands.add_parser("status", help="tell what runs")
+    commands.add_parser("status", help="show what runs")
     commands.add_parser("logs", help="follow the logs").add_argument("names", nargs="*")
-    running = commands.add_parser("run", help="become one more process of the system")
-    running.add_argument("program", choices=sorted(product_processes.PROGRAMS_BY_ALIAS))
-    running.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
+    run_parser = commands.add_parser("run", help="become one more process of the system")
+    run_parser.add_argument("program", choices=sorted(product_processes.PROGRAMS_BY_ALIAS))
+    run_parser.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
     return parser
 
 
@@ -73,12 +73,12 @@ def take_down(state_dir: Path) -> int:
 
 
 def bring_up(state_dir: Path, arguments: argparse.Namespace, interrupt: InterruptHandler) -> int:
-    """All or nothing: an interrupted or failed start stops every process, and keeps the state."""
+    """Start all processes; when interrupted or failed, stop those again and keep the state."""
     with lock_state_dir(state_dir):
-        wanted = up.choose_settings(state_dir, arguments.cluster, arguments.nodes, arguments.gpus)
+        chosen = up.choose_settings(state_dir, arguments.cluster, arguments.nodes, arguments.gpus)
         try:
-            binaries = clusters.binaries_for(wanted.cluster)
-            interrupt.run(up.bring_up(state_dir, wanted, binaries))
+            binaries = clusters.binaries_for(chosen.cluster)
+            interrupt.run(up.bring_up(state_dir, chosen, binaries))
         except BaseException:
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Our processes' identities in the cluster: ServiceAccount tokens that `make up` renews."""
+"""ServiceAccount tokens of our processes, which `make up` renews."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ import yaml
 
 from hack.cluster import kubeconfig
 from hack.cluster.atomic_files import write_private_atomic
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl
 
 NAMESPACE = "runtime-system"
 TOKEN_LIFETIME = "8760h"  # noqa: S105
 
 
 async def write_account_kubeconfig(kubectl: Kubectl, account: str, state_dir: Path) -> Path:
-    """A kubeconfig for `account`; the processes follow the token file when it is renewed."""
+    """Write a kubeconfig for `account`; processes read its token file again when it is renewed."""
     token = await kubectl.run(
         "create", "token", account, f"--namespace={NAMESPACE}", f"--duration={TOKEN_LIFETIME}"
     )
@@ -27,7 +27,7 @@ async def write_account_kubeconfig(kubectl: Kubectl, account: str, state_dir: Pa
 
 
 async def api_server_endpoint(kubectl: Kubectl) -> kubeconfig.ApiServerEndpoint:
-    """The address and CA of the cluster that `kubectl` talks to."""
+    """Return the address and CA of the cluster that `kubectl` uses."""
     text = await kubectl.run("config", "view", "--raw", "--minify", "--flatten")
     cluster = yaml.safe_load(text)["clusters"][0]["cluster"]
     return kubeconfig.ApiServerEndpoint(

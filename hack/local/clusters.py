@@ -1,4 +1,4 @@
-"""The clusters that `make up` can stand on: our own processes, kind, or the current context."""
+"""The clusters of `make up`: our own processes, kind, or the current context."""
 
 import asyncio
 import shutil
@@ -13,8 +13,7 @@ from hack.cluster.control_plane import ControlPlane
 from hack.cluster.errors import ClusterError
 from hack.cluster.layout import ControlPlaneLayout
 from hack.cluster.process import Process
-from hack.local.command import run_command
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl, run_command
 from hack.local.settings import LocalSettings
 
 CLUSTER_KINDS = ("local", "kind", "current")
@@ -24,7 +23,7 @@ KUBECTL_ONLY = tuple(program for program in PROGRAMS if program.name == "kubectl
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster that answers: kubectl with administrator rights, and our processes in it."""
+    """A cluster that is ready: kubectl with all rights, and our processes in it."""
 
     kubectl: Kubectl
     binaries: dict[str, Binary]
@@ -34,7 +33,7 @@ class RunningCluster:
 def local_control_plane(
     state_dir: Path, settings: LocalSettings, binaries: dict[str, Binary]
 ) -> ControlPlane:
-    """Our own control plane in `home`, not yet started."""
+    """Return the control plane in `state_dir`; it is not started."""
     paths = {name: binary.path for name, binary in binaries.items()}
     return ControlPlane(ControlPlaneLayout(state_dir, settings.ports, paths))
 
@@ -42,7 +41,7 @@ def local_control_plane(
 async def start_cluster(
     state_dir: Path, settings: LocalSettings, binaries: dict[str, Binary]
 ) -> RunningCluster:
-    """Bring up the cluster that the settings name."""
+    """Start the cluster that the settings name."""
     kubeconfig = state_dir / "kubeconfigs" / "admin"
     kubectl = Kubectl(binaries["kubectl"].path, kubeconfig)
     if settings.cluster == "kind":
@@ -60,7 +59,7 @@ def binaries_for(cluster: str) -> dict[str, Binary]:
 
 
 def require_programs(cluster: str) -> None:
-    """Say what must be installed before anything is begun."""
+    """Raise ClusterError if a program for this kind of cluster is not installed."""
     for program in ("docker", "kind") if cluster == "kind" else ():
         if shutil.which(program) is None:
             raise ClusterError(f"CLUSTER=kind needs {program} on PATH; install it, or use make up")
@@ -82,7 +81,7 @@ async def delete_kind_cluster() -> None:
 
 
 async def adopt_current_context(state_dir: Path, kubectl_path: Path) -> None:
-    """Take over the user's current context, after asking; nothing else of it is ever used."""
+    """Copy the user's current context after a confirmation; raises ClusterError otherwise."""
     user = Kubectl(kubectl_path, None)
     context = (await user.run("config", "current-context")).strip()
     print(f"This installs GPU Runtime's namespaces, accounts and roles in the cluster '{context}'.")

@@ -1,4 +1,4 @@
-"""Running one command to its end."""
+"""Commands that run to their end, and kubectl with one kubeconfig."""
 
 import asyncio
 from pathlib import Path
@@ -7,12 +7,24 @@ from hack.cluster.errors import ClusterError
 
 
 async def run_command(program: str | Path, *arguments: str) -> str:
-    """What the command prints; a failure is an error with what it complained about."""
+    """Run a command and return its output; raises ClusterError with its error output."""
     process = await asyncio.create_subprocess_exec(
         program, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    output, complaint = await process.communicate()
+    output, error_output = await process.communicate()
     if process.returncode != 0:
-        said = " ".join([Path(program).name, *arguments])
-        raise ClusterError(f"{said}: {complaint.decode().strip()}")
+        command = " ".join([Path(program).name, *arguments])
+        raise ClusterError(f"{command}: {error_output.decode().strip()}")
     return output.decode()
+
+
+class Kubectl:
+    """Runs kubectl for one cluster; without a kubeconfig for the user's current one."""
+
+    def __init__(self, program: Path, kubeconfig: Path | None) -> None:
+        self.program = program
+        self.kubeconfig = kubeconfig
+
+    async def run(self, *arguments: str) -> str:
+        options = [f"--kubeconfig={self.kubeconfig}"] if self.kubeconfig else []
+        return await run_command(self.program, *options, *arguments)

@@ -19,7 +19,7 @@ REAP_SECONDS = 5.0
 
 
 async def take_down(state_dir: Path) -> None:
-    """Stop everything, then delete the folder; what another cluster holds is left and named."""
+    """Stop all processes and delete the folder; prints what is left in a foreign cluster."""
     stored = settings.load_settings(state_dir)
     stopped = await stop_processes(state_dir)
     if stored and stored.cluster == "kind":
@@ -31,27 +31,32 @@ async def take_down(state_dir: Path) -> None:
 
 
 async def stop_processes(state_dir: Path) -> list[str]:
-    """Our programs stop cleanly while their cluster is there; the cluster itself is killed.
+    """Stop our programs cleanly while the cluster runs, then kill the cluster.
 
-    Nothing of the cluster needs a clean stop: after kill -9 it starts again from the same data. But
-    PostgreSQL leaves shared memory behind when it is killed.
+    The cluster needs no clean stop: after kill -9 it starts again from the same data. PostgreSQL
+    does, because it leaves shared memory behind when it is killed.
     """
-    ours: list[psutil.Process] = []
-    parts: list[psutil.Process] = []
+    programs: list[psutil.Process] = []
+    servers: list[psutil.Process] = []
     for process in marked_processes(state_dir):
-        (parts if read_mark(process, PROCESS_NAME_VARIABLE) in SERVER_PROCESSES else ours).append(
-            process
-        )
+        (
+            servers if read_mark(process, PROCESS_NAME_VARIABLE) in SERVER_PROCESSES else programs
+        ).append(process)
     names = sorted(
-        read_mark(process, PROCESS_NAME_VARIABLE) or str(process.pid) for process in [*ours, *parts]
+        read_mark(process, PROCESS_NAME_VARIABLE) or str(process.pid)
+        for process in [*programs, *servers]
     )
-    await signal_and_wait(ours, signal.SIGTERM)
+    await signal_and_wait(programs, signal.SIGTERM)
     await signal_and_wait(
-        [each for each in parts if read_mark(each, PROCESS_NAME_VARIABLE) == postgres.PROCESS_NAME],
+        [
+            process
+            for process in servers
+            if read_mark(process, PROCESS_NAME_VARIABLE) == postgres.PROCESS_NAME
+        ],
         postgres.STOP_SIGNAL,
     )
-    await signal_and_wait([*ours, *parts], signal.SIGKILL)
-    await wait_reaped([*ours, *parts])
+    await signal_and_wait([*programs, *servers], signal.SIGKILL)
+    await wait_reaped([*programs, *servers])
     for name in names:
         (state_dir / "pids" / name).unlink(missing_ok=True)
     (state_dir / "env").unlink(missing_ok=True)
@@ -59,7 +64,7 @@ async def stop_processes(state_dir: Path) -> list[str]:
 
 
 async def signal_and_wait(processes: list[psutil.Process], signal_number: signal.Signals) -> None:
-    """Signal the processes and wait until they are gone or the time for a clean stop is over."""
+    """Signal the processes, and wait until they have ended or the time for a clean stop is over."""
     for process in processes:
         try:
             process.send_signal(signal_number)
@@ -75,7 +80,7 @@ async def signal_and_wait(processes: list[psutil.Process], signal_number: signal
 
 
 async def wait_reaped(processes: list[psutil.Process]) -> None:
-    """Wait until not even their pids are left, as far as whoever inherited them sees to it."""
+    """Wait until the pids are free as well, which depends on the parents of the processes."""
     try:
         async with asyncio.timeout(REAP_SECONDS):
             while not all([is_reaped(process) for process in processes]):  # noqa: ASYNC110, C419
@@ -85,7 +90,7 @@ async def wait_reaped(processes: list[psutil.Process]) -> None:
 
 
 def is_reaped(process: psutil.Process) -> bool:
-    """Whether even the pid is free; reaps a child of this very process."""
+    """Return whether the pid is free; reaps a child of this process."""
     try:
         process.wait(timeout=0)
     except psutil.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Stop on a signal such as Ctrl-C, at any moment of the work."""
+"""A stop by a signal such as Ctrl-C, at any moment."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -22,7 +22,7 @@ class InterruptHandler:
         raise KeyboardInterrupt
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Run the work in an event loop; raises KeyboardInterrupt if a signal came meanwhile."""
+        """Run a coroutine in an event loop; raises KeyboardInterrupt if a signal arrives."""
         try:
             asyncio.run(self._run_cancellable(work))
         except asyncio.CancelledError:
@@ -39,6 +39,6 @@ class InterruptHandler:
             self._work = None
 
     def _cancel(self, work: asyncio.Task[None]) -> None:
-        """Cancel the work once: a second time would interrupt its clean-up."""
+        """Cancel the task once: a second time would interrupt its clean-up."""
         if not work.cancelling():
             work.cancel()

@@ -1,4 +1,4 @@
-"""`make logs`: follow all logs, each line with the name of its process."""
+"""`make logs`: follows all logs, and puts the process name before each line."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ INITIAL_TAIL_BYTES = 4096
 
 
 def follow_logs(state_dir: Path, names: Sequence[str]) -> int:
-    """Print the ends of the logs and what is added, until Ctrl-C or `make down`."""
+    """Print the ends of the logs and new lines, until Ctrl-C or `make down`."""
     positions: dict[Path, int] = {}
     if not state_dir.exists():
         print("nothing is set up here; make up starts it")
@@ -29,17 +29,17 @@ def log_files(state_dir: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def print_new_lines(path: Path, position: int | None) -> int:
-    """Print the whole lines after `position`; the position to go on from."""
+    """Print the complete lines after `position`; returns the next position."""
     try:
         size = path.stat().st_size
-    except FileNotFoundError:  # removed by `make down` at this moment
+    except FileNotFoundError:  # `make down` has just removed it
         return 0
     if position is None or position > size:
         position = max(0, size - INITIAL_TAIL_BYTES)
     with path.open("rb") as log:
         log.seek(position)
         text = log.read(size - position)
-    whole = text[: text.rfind(b"\n") + 1]
-    for line in whole.decode(errors="replace").splitlines():
+    complete = text[: text.rfind(b"\n") + 1]
+    for line in complete.decode(errors="replace").splitlines():
         print(f"{path.stem:<24}| {line}", flush=True)
-    return position + len(whole)
+    return position + len(complete)

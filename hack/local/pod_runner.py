@@ -1,4 +1,4 @@
-"""The pods of the local system that have processes, and the function that uses them."""
+"""The pod runner of the local system, and the function whose workers it runs."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final
 from hack.cluster.process import Command, Process
 from hack.cluster.readiness import ensure_running
 from hack.local import product_processes
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl
 from hack.local.state_dir import ROOT
 
 PROCESS_NAME: Final = "pod-runner"
@@ -16,7 +16,7 @@ SAMPLE_MANIFESTS: Final = ("function-stock.yaml", "function.yaml")
 
 
 async def start_pod_runner(state_dir: Path, kubectl: Kubectl) -> Process:
-    """Start the runner, and install the echo function with stock for its workers."""
+    """Start the pod runner, and install the echo function with stock for its workers."""
     process = pod_runner_process(state_dir, kubectl.kubeconfig or Path())
     await ensure_running(process)
     for sample in SAMPLE_MANIFESTS:
@@ -28,11 +28,11 @@ async def start_pod_runner(state_dir: Path, kubectl: Kubectl) -> Process:
 
 
 def pod_runner_process(state_dir: Path, kubeconfig: Path) -> Process:
-    """The pod runner, which has the rights of a kubelet on every node."""
-    where = ("--kubeconfig", str(kubeconfig), "--home", str(state_dir))
+    """Return the pod runner, which has the rights of a kubelet on every node."""
+    options = ("--kubeconfig", str(kubeconfig), "--home", str(state_dir))
     command = Command(
         name=PROCESS_NAME,
-        arguments=(sys.executable, "-m", "hack.podrunner", *where),
+        arguments=(sys.executable, "-m", "hack.podrunner", *options),
         environment=product_processes.ENVIRONMENT,
         fingerprint_inputs=(product_processes.code_digest(CODE_PACKAGES),),
     )

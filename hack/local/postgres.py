@@ -1,4 +1,4 @@
-"""A PostgreSQL server for outcomes, of the programs that the machine has, if it has them."""
+"""A PostgreSQL server for outcomes, where PostgreSQL is installed."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from hack.cluster.readiness import wait_until
 from hack.local.command import run_command
 
 PROCESS_NAME: Final = "postgres"
-STOP_SIGNAL: Final = signal.SIGINT  # it does not wait until its clients have gone
+STOP_SIGNAL: Final = signal.SIGINT  # a fast shutdown, which does not wait for clients
 OWNER: Final = "owner"
 READER: Final = "reader"
 DEBIAN_POSTGRES_DIR: Final = Path("/usr/lib/postgresql")
@@ -27,42 +27,42 @@ NOT_READY_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceErro
 
 
 def find_postgres_dir() -> Path | None:
-    """The folder of initdb and postgres, of the newest version that is there."""
+    """Return the folder of initdb and postgres in their newest version; None when there is none."""
     newest_first = sorted(
         DEBIAN_POSTGRES_DIR.glob("*/bin"), key=lambda path: -int(path.parent.name)
     )
     on_path = shutil.which("initdb")
-    found = [*newest_first, *([Path(on_path).resolve().parent] if on_path else [])]
-    return next((each for each in found if (each / "postgres").exists()), None)
+    folders = [*newest_first, *([Path(on_path).resolve().parent] if on_path else [])]
+    return next((folder for folder in folders if (folder / "postgres").exists()), None)
 
 
 def dsn_file(state_dir: Path, user: str) -> Path:
-    """Where a user finds the address of the database, with a password, once there is one."""
+    """Return the file with the database's address and password for a user."""
     return state_dir / "secrets" / f"postgres-{user}"
 
 
 class PostgresServer:
-    """One server with an owner and a reader; never root's, so root lends it another user."""
+    """A server with an owner and a reader; root runs it as another user."""
 
     def __init__(self, binaries: Path, state_dir: Path, port: int) -> None:
         self._binaries = binaries
         self._state_dir = state_dir
         self._postgres_dir = state_dir / "postgresql"
         self._port = port
-        listening = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
-        # Its memory is in files of the folder, which go with it.
+        address = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
+        # Shared memory in files of the folder, which are removed with it.
         memory = ("-c", "dynamic_shared_memory_type=mmap")
         data = ("-D", str(self._postgres_dir / "data"))
-        arguments = (str(binaries / "postgres"), *data, *listening, *memory)
+        arguments = (str(binaries / "postgres"), *data, *address, *memory)
         self.process = Process(Command(PROCESS_NAME, (*setpriv_prefix(), *arguments)), state_dir)
 
     @property
     def dsn(self) -> str:
-        """Its address, with the password of its owner."""
+        """Return the address with the password of the owner."""
         return self._dsn(OWNER)
 
     async def init_data_dir(self) -> None:
-        """Make the files of the database, unless they are there."""
+        """Create the files of the database, unless they exist."""
         password = self._password(OWNER)
         if (self._postgres_dir / "data" / "PG_VERSION").exists():
             return
@@ -84,19 +84,19 @@ class PostgresServer:
         file.unlink()
 
     async def start(self) -> None:
-        """Start it, unless it runs; one that was killed has helpers which end a little later."""
+        """Start the server unless it runs; helpers of a killed one must end first."""
         if self.process.is_up_to_date():
             return
         await self.process.stop()
         data = self._postgres_dir / "data"
         while is_data_dir_in_use(data):  # noqa: ASYNC110 - they are not our children
             await asyncio.sleep(POLL_SECONDS)
-        # Whoever it names is dead, but would count as alive until its parent has noticed.
+        # The process that it names is dead, but counts as alive until its parent reaps it.
         (data / "postmaster.pid").unlink(missing_ok=True)
         self.process.start()
 
     async def wait_ready(self) -> None:
-        """Wait until it answers, and has its reader."""
+        """Wait until the server accepts connections, and create the reader."""
 
         async def answers() -> bool:
             try:
@@ -114,8 +114,8 @@ class PostgresServer:
             write_private_atomic(dsn_file(self._state_dir, user), self._dsn(user))
 
     async def _ensure_reader(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-        known = await connection.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", READER)
-        if known is None:
+        exists = await connection.fetchval("SELECT 1 FROM pg_roles WHERE rolname = $1", READER)
+        if exists is None:
             await connection.execute(
                 f"CREATE ROLE {READER} LOGIN PASSWORD '{self._password(READER)}';"
                 f" GRANT pg_read_all_data TO {READER}"
@@ -132,8 +132,8 @@ class PostgresServer:
 
 
 def is_data_dir_in_use(data_dir: Path) -> bool:
-    """Whether a process of PostgreSQL works on these files; each of them is at home there."""
-    return any(working_directory(found) == data_dir for found in psutil.process_iter())
+    """Return whether a PostgreSQL process uses these files: it is its working directory."""
+    return any(working_directory(process) == data_dir for process in psutil.process_iter())
 
 
 def working_directory(process: psutil.Process) -> Path | None:
@@ -144,18 +144,18 @@ def working_directory(process: psutil.Process) -> Path | None:
 
 
 def unprivileged_user() -> pwd.struct_passwd:
-    """Somebody who is not root."""
-    names = {each.pw_name for each in pwd.getpwall()}
+    """Return the user `postgres`, or `nobody`."""
+    names = {user.pw_name for user in pwd.getpwall()}
     return pwd.getpwnam("postgres" if "postgres" in names else "nobody")
 
 
 def setpriv_prefix() -> tuple[str, ...]:
-    """What turns a command of root's into another user's, in the same process.
+    """Return the command prefix that runs a command of root as another user; otherwise empty.
 
-    It keeps the right to pass through folders that are root's alone, such as root's home.
+    The process keeps the right to traverse folders that only root may read, such as root's home.
     """
     if os.getuid() != 0:
         return ()
-    found, kept = unprivileged_user(), "+dac_override"
-    who = (f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}", "--clear-groups")
-    return ("setpriv", *who, f"--inh-caps={kept}", f"--ambient-caps={kept}")
+    user, capability = unprivileged_user(), "+dac_override"
+    identity = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+    return ("setpriv", *identity, f"--inh-caps={capability}", f"--ambient-caps={capability}")

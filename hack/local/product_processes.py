@@ -1,4 +1,4 @@
-"""The product's own processes, started with the configuration of hack/config."""
+"""The product's processes, started with the configuration of hack/config."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ from hack.local.state_dir import ROOT
 
 @dataclass(frozen=True)
 class ProductProgram:
-    """One program of ours: its process name, which is also its ServiceAccount, and its module."""
+    """A program: its process name, which is also its ServiceAccount, and its module."""
 
     name: str
     module: str
@@ -47,9 +47,9 @@ def config_path(state_dir: Path, program: ProductProgram) -> Path:
 def product_process(
     state_dir: Path, program: ProductProgram, overrides: Mapping[str, Any]
 ) -> Process:
-    """The process of `program` with its file of hack/config and `changes` to it.
+    """Return the process of `program`, with `overrides` of its file in hack/config.
 
-    Its code is part of the fingerprint: `make up` after an edit restarts it.
+    Its code is part of the fingerprint, so that `make up` restarts it after an edit.
     """
     template = (ROOT / "hack" / "config" / f"{program.name}.yaml").read_text()
     text = yaml.safe_dump({**yaml.safe_load(template), **overrides}, sort_keys=False)
@@ -65,7 +65,7 @@ def product_process(
 
 
 def exec_program(state_dir: Path, program: ProductProgram, flags: Sequence[str]) -> NoReturn:
-    """Turn into one more process of `program`, which `make down` ends like the others."""
+    """Become one more process of `program`, which `make down` stops like the others."""
     path = config_path(state_dir, program)
     if not path.exists():
         raise ClusterError("the local system is not set up; run make up first")
@@ -78,7 +78,7 @@ def exec_program(state_dir: Path, program: ProductProgram, flags: Sequence[str])
 
 
 def code_digest(packages: Iterable[str]) -> str:
-    """Another text after every change of these packages."""
+    """Return a digest of the files of these packages."""
     digest = hashlib.sha256()
     for package in packages:
         for path in sorted((ROOT / package).rglob("*")):
@@ -92,7 +92,7 @@ def program_url(ports: Mapping[str, int], program: ProductProgram) -> str:
 
 
 def nats_settings(nats_server: NATSServer, user: str) -> dict[str, str]:
-    """How a program of ours reaches the queue."""
+    """Return a program's settings of the queue."""
     return {
         "url": nats_server.url,
         "user": user,

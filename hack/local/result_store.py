@@ -1,4 +1,4 @@
-"""The result store of the local system: it runs where the machine has PostgreSQL."""
+"""The result store of the local system, which runs where PostgreSQL is installed."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ PROCESS_NAMES: Final = (PROCESS_NAME, product_processes.RESULT_STORE.name)
 
 
 async def start_database(state_dir: Path, settings: LocalSettings) -> tuple[Process, ...]:
-    """The database, or nothing where there is no PostgreSQL to be had."""
+    """Start the database; empty where PostgreSQL is missing or cannot be set up."""
     binaries = find_postgres_dir()
     if binaries is None:
         print(
@@ -44,7 +44,7 @@ async def start_database(state_dir: Path, settings: LocalSettings) -> tuple[Proc
 async def start_result_store(
     state_dir: Path, settings: LocalSettings, nats_server: NATSServer
 ) -> Process:
-    """The result store, ready."""
+    """Start the result store, and wait until it is ready."""
     store = result_store_process(state_dir, settings, nats_server)
     await ensure_running(store)
     readyz = (
@@ -57,7 +57,7 @@ async def start_result_store(
 def result_store_process(
     state_dir: Path, settings: LocalSettings, nats_server: NATSServer
 ) -> Process:
-    """The result store on the local database."""
+    """Return the process of the result store, with the local database."""
     address = f"{HOST}:{settings.ports[product_processes.RESULT_STORE.name]}"
     changes = {
         "probeAddr": address,
@@ -69,11 +69,11 @@ def result_store_process(
 
 
 def api_overrides(state_dir: Path) -> dict[str, Any]:
-    """How the API reads what the result store has written, where there is one."""
+    """Return the API's settings for reading from the result store; empty without one."""
     path = dsn_file(state_dir, READER)
     return {"resultStore": {"dsnFile": str(path)}} if path.exists() else {}
 
 
 def expected_processes(state_dir: Path) -> tuple[str, ...]:
-    """The processes that should run here."""
+    """Return the names of the processes that should run."""
     return PROCESS_NAMES if dsn_file(state_dir, OWNER).exists() else ()

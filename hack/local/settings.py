@@ -1,4 +1,4 @@
-"""What one checkout's local system remembers between commands: the cluster, its size, its ports."""
+"""The stored settings of a local system: its cluster, its size and its ports."""
 
 import json
 import random
@@ -28,14 +28,18 @@ SETTINGS_FILE = "settings.json"
 
 
 def preferred_ports() -> dict[str, int]:
-    """The ports that everybody knows, or the first ones of the range that the environment names."""
-    given = configured_range()
-    return dict(zip(PREFERRED_PORTS, given, strict=False)) if given else dict(PREFERRED_PORTS)
+    """Return the well-known ports, or the first ones of the range in the environment."""
+    configured = configured_range()
+    return (
+        dict(zip(PREFERRED_PORTS, configured, strict=False))
+        if configured
+        else dict(PREFERRED_PORTS)
+    )
 
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """`cluster` is local, kind or current; the ports are those in use or used last."""
+    """The settings; `cluster` is local, kind or current, `ports` are those in use or used last."""
 
     cluster: str = "local"
     fleet: Fleet = field(default_factory=Fleet)
@@ -43,12 +47,15 @@ class LocalSettings:
 
 
 def load_settings(state_dir: Path) -> LocalSettings | None:
-    """The settings of the system in `home`; None when there is none."""
+    """Return the settings of the system in `state_dir`; None when there is none."""
     try:
         stored = json.loads((state_dir / SETTINGS_FILE).read_text())
     except FileNotFoundError:
         return None
-    ports = {**preferred_ports(), **stored["ports"]}  # those that an older system did not have
+    ports = {
+        **preferred_ports(),
+        **stored["ports"],
+    }  # with defaults for ports that older settings lack
     return LocalSettings(stored["cluster"], Fleet(**stored["fleet"]), ports)
 
 
@@ -59,7 +66,7 @@ def save_settings(state_dir: Path, settings: LocalSettings) -> None:
 def with_usable_ports(
     settings: LocalSettings, is_running: Callable[[str], bool], randomness: random.Random
 ) -> LocalSettings:
-    """Keep the ports of processes that run and those that are free; replace the taken ones."""
+    """Keep ports that are free or belong to running processes, and replace the others."""
     ports: dict[str, int] = {}
     free = FreePorts(randomness)
     for name, port in settings.ports.items():

@@ -1,4 +1,4 @@
-"""The folder of one local system and the lock that lets one command at a time change it."""
+"""The folder of one local system, and the lock that lets one command at a time change it."""
 
 import fcntl
 import os
@@ -16,13 +16,13 @@ LOCK_FILE = "lock"
 
 @contextmanager
 def lock_state_dir(state_dir: Path) -> Iterator[None]:
-    """Hold `home` against other commands; waits, and says for whom, while one is at work."""
+    """Lock the folder for the length of the block; prints the holder's pid when it has to wait."""
     while True:
         state_dir.mkdir(parents=True, exist_ok=True)
         with (state_dir / LOCK_FILE).open("a+") as lock:
             acquire_lock(lock.fileno(), state_dir / LOCK_FILE)
             if not is_same_file(lock.fileno(), state_dir / LOCK_FILE):
-                continue  # `make down` removed it while we waited
+                continue  # `make down` has removed it meanwhile
             (state_dir / LOCK_FILE).write_text(f"{os.getpid()}\n")
             yield
             return
@@ -41,8 +41,8 @@ def is_same_file(descriptor: int, path: Path) -> bool:
 
 
 def remove_state_dir(state_dir: Path) -> None:
-    """Delete the folder; refuses one that holds something else than a local system."""
-    strangers = {path.name for path in state_dir.iterdir()} - {LOCK_FILE}
-    if strangers and not (state_dir / SETTINGS_FILE).exists():
+    """Delete the folder; raises ClusterError if it is not the folder of a local system."""
+    others = {path.name for path in state_dir.iterdir()} - {LOCK_FILE}
+    if others and not (state_dir / SETTINGS_FILE).exists():
         raise ClusterError(f"{state_dir} is not the folder of a local system: not removed")
     shutil.rmtree(state_dir)

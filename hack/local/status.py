@@ -1,4 +1,4 @@
-"""`make status`: what runs, where, and whether it is ready."""
+"""`make status`: which processes run, where, and whether they are ready."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from hack.local.settings import LocalSettings
 
 
 async def print_status(state_dir: Path) -> bool:
-    """Print one line a process; whether all that should run runs and is ready."""
+    """Print one line a process; returns whether all expected processes run and are ready."""
     stored = settings.load_settings(state_dir)
     if stored is None:
         print("nothing is set up here; make up starts it")
@@ -24,8 +24,8 @@ async def print_status(state_dir: Path) -> bool:
     }
     expected = expected_processes(state_dir, stored)
     ready = await asyncio.gather(*(readiness_text(name, stored) for name in expected))
-    for name, answer in zip(expected, ready, strict=True):
-        state = "stopped" if name not in running else answer
+    for name, readiness in zip(expected, ready, strict=True):
+        state = "stopped" if name not in running else readiness
         pid = f"pid {running[name]}" if name in running else ""
         print(f"  {name:<24}{state:<12}{summary.process_address(name, stored):<32}{pid}")
     extra = sorted(str(name) for name in running.keys() - set(expected))
@@ -37,13 +37,13 @@ async def print_status(state_dir: Path) -> bool:
 
 def expected_processes(state_dir: Path, stored: LocalSettings) -> list[str]:
     is_local = stored.cluster == "local"
-    parts = {*CLUSTER_PROCESSES, pod_runner.PROCESS_NAME} if is_local else {"nats-server"}
-    names = {*parts, *result_store.expected_processes(state_dir)}
+    servers = {*CLUSTER_PROCESSES, pod_runner.PROCESS_NAME} if is_local else {"nats-server"}
+    names = {*servers, *result_store.expected_processes(state_dir)}
     return [*(program.name for program in product_processes.PRODUCT_PROGRAMS), *sorted(names)]
 
 
 async def readiness_text(name: str, stored: LocalSettings) -> str:
-    """Our programs tell; a part of the cluster counts as ready while it runs."""
+    """Return "ready" or "not ready" for our programs, and "running" for others."""
     for program in (*product_processes.PRODUCT_PROGRAMS, product_processes.RESULT_STORE):
         if program.name == name:
             try:

@@ -1,4 +1,4 @@
-"""The screen at the end of `make up`: what runs where, and what to try next."""
+"""The output at the end of `make up`: what runs where, and what to try next."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +38,11 @@ def render_summary(
         for process in processes
     ]
     size = f"{settings.fleet.nodes} nodes with {settings.fleet.gpus} GPUs each, simulated"
-    about = size if settings.cluster == "local" else f"cluster: {settings.cluster}"
+    description = size if settings.cluster == "local" else f"cluster: {settings.cluster}"
     return "\n".join(
         [
             "",
-            f"GPU Runtime is up ({seconds:.0f} s).  {about}",
+            f"GPU Runtime is up ({seconds:.0f} s).  {description}",
             "",
             *rows,
             "",
@@ -62,20 +62,20 @@ def render_summary(
 
 
 def example_call(api: str, settings: LocalSettings) -> list[str]:
-    """A call of the function that is installed where pods have processes."""
+    """Return a call of the installed function, where pods have processes; otherwise empty."""
     if settings.cluster != "local":
         return []
     return [f"  curl -s {api}/api/v1/serverless/functions/echo/invoke?mode=sync -d hello"]
 
 
 def process_address(name: str, settings: LocalSettings) -> str:
-    """Where a process listens, if it does."""
+    """Return the address of a process; empty when it does not listen."""
     port = settings.ports.get("nats" if name == "nats-server" else name)
     return ADDRESS_FORMATS[name].format(HOST, port) if name in ADDRESS_FORMATS else ""
 
 
 def short_path(path: Path) -> str:
-    """Short where it is below the checkout."""
+    """Return the path relative to the checkout if it is inside."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 

@@ -1,4 +1,4 @@
-"""`make up`: bring every process of the local system up, or repair what is not."""
+"""`make up`: starts every process of the local system, and repairs a partial one."""
 
 import asyncio
 import random
@@ -26,55 +26,59 @@ from hack.local import (
 )
 from hack.local.account_kubeconfigs import write_account_kubeconfig
 from hack.local.clusters import RunningCluster
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl
 from hack.local.settings import LocalSettings
 from hack.local.state_dir import ROOT
 from shared.v1alpha1.group import GROUP
 
-CRD_NAMES = [f"{each.plural}.{GROUP}" for each in RESOURCES]
+CRD_NAMES = [f"{resource.plural}.{GROUP}" for resource in RESOURCES]
 
 
 def choose_settings(
     state_dir: Path, cluster: str | None, nodes: int | None, gpus: int | None
 ) -> LocalSettings:
-    """What is asked for, and for the rest what was there before."""
+    """Return the requested settings; the stored ones fill in the rest."""
     stored = settings.load_settings(state_dir)
     if stored and cluster and cluster != stored.cluster:
         raise ClusterError(f"CLUSTER={stored.cluster} is set up here; run make down first")
     clusters.require_programs(cluster or "local")
-    before = stored or LocalSettings(cluster=cluster or "local")
-    fleet = Fleet(nodes or before.fleet.nodes, gpus or before.fleet.gpus)
+    base = stored or LocalSettings(cluster=cluster or "local")
+    fleet = Fleet(nodes or base.fleet.nodes, gpus or base.fleet.gpus)
     running = {read_mark(process, PROCESS_NAME_VARIABLE) for process in marked_processes(state_dir)}
-    wanted = replace(before, fleet=fleet)
-    return settings.with_usable_ports(wanted, running.__contains__, random.Random())  # noqa: S311
+    requested = replace(base, fleet=fleet)
+    return settings.with_usable_ports(requested, running.__contains__, random.Random())  # noqa: S311
 
 
 async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, Binary]) -> None:
-    """Start what is missing in the order of dependence, and show what runs where."""
+    """Start what is missing in the order of dependencies, and print what runs where."""
     started = time.monotonic()
     if chosen.cluster == "current" and settings.load_settings(state_dir) is None:
         await clusters.adopt_current_context(state_dir, binaries["kubectl"].path)
     settings.save_settings(state_dir, chosen)
-    queue = NATSServer(state_dir, chosen.ports)
-    await ensure_running(queue.process)
+    nats_server = NATSServer(state_dir, chosen.ports)
+    await ensure_running(nats_server.process)
     print_step(f"starting the cluster ({chosen.cluster})")
     cluster = await clusters.start_cluster(state_dir, chosen, binaries)
-    await queue.wait_ready()
+    await nats_server.wait_ready()
     print_step("installing the manifests")
     await install_manifests(cluster.kubectl)
     print_step(
         f"starting {', '.join(program.name for program in product_processes.PRODUCT_PROGRAMS)}"
     )
-    stored = await result_store.start_database(state_dir, chosen)
-    processes = (*stored, *await start_product(state_dir, chosen, cluster, queue))
-    if stored:
-        processes = (*processes, await result_store.start_result_store(state_dir, chosen, queue))
+    database = await result_store.start_database(state_dir, chosen)
+    processes = (*database, *await start_product(state_dir, chosen, cluster, nats_server))
+    if database:
+        processes = (
+            *processes,
+            await result_store.start_result_store(state_dir, chosen, nats_server),
+        )
     if chosen.cluster == "local":
         processes = (*processes, await pod_runner.start_pod_runner(state_dir, cluster.kubectl))
     write_private_atomic(
-        state_dir / "env", env_file.render_env_file(env_file_values(chosen, cluster, queue))
+        state_dir / "env",
+        env_file.render_env_file(env_file.env_file_values(chosen, cluster, nats_server)),
     )
-    everything = (*cluster.processes, queue.process, *processes)
+    everything = (*cluster.processes, nats_server.process, *processes)
     print(
         summary.render_summary(state_dir, chosen, cluster, everything, time.monotonic() - started)
     )
@@ -83,9 +87,9 @@ async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, B
 async def install_manifests(kubectl: Kubectl) -> None:
     """Apply what our processes need: resource definitions, priorities, accounts and roles."""
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
-    for part in ("crd", "priority", "rbac"):
-        await kubectl.run(*apply, "-k", str(ROOT / "manifests" / part))
-    definitions = [f"crd/{each}" for each in CRD_NAMES]
+    for folder in ("crd", "priority", "rbac"):
+        await kubectl.run(*apply, "-k", str(ROOT / "manifests" / folder))
+    definitions = [f"crd/{name}" for name in CRD_NAMES]
     await kubectl.run("wait", "--for=condition=Established", "--timeout=30s", *definitions)
 
 
@@ -144,20 +148,6 @@ def activator_process(
         "calloutSeedFile": str(nats_server.issuer_seed_file),
     }
     return product_processes.product_process(state_dir, product_processes.ACTIVATOR, changes)
-
-
-def env_file_values(
-    chosen: LocalSettings, cluster: RunningCluster, nats_server: NATSServer
-) -> dict[str, str]:
-    return {
-        "BASE_URL": product_processes.program_url(chosen.ports, product_processes.RUNTIME_API),
-        "CONTROLLER_URL": product_processes.program_url(chosen.ports, product_processes.CONTROLLER),
-        "ACTIVATOR_URL": product_processes.program_url(chosen.ports, product_processes.ACTIVATOR),
-        "KUBECONFIG": str(cluster.kubectl.kubeconfig),
-        "KUBECTL": str(cluster.kubectl.program),
-        "NATS_URL": nats_server.admin_url,
-        "POD_RUNNER": str(int(chosen.cluster == "local")),
-    }
 
 
 def print_step(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`python -m hack.podrunner --kubeconfig F --home D`: run pods until told to stop."""
+"""`python -m hack.podrunner --kubeconfig F --home D`: runs pods until SIGTERM or SIGINT."""
 
 import argparse
 import asyncio

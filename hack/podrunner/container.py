@@ -1,4 +1,4 @@
-"""One container: its process, started again whenever it ends, and asked how it is."""
+"""One container: its process, which is restarted whenever it ends, and its probes."""
 
 import asyncio
 import signal
@@ -7,7 +7,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+import aiohttp
+
 from controller.runtime.clock import Clock
+from hack.cluster.ports import HOST
 from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGetAction, Probe
 from hack.podrunner.pod_status import ObservedContainer
@@ -20,9 +23,9 @@ MAX_BACKOFF_SECONDS: Final = 30.0
 
 
 class ContainerRunner:
-    """Runs one container of a pod until it is stopped; `tell` hears of every change.
+    """Runs one container of a pod until it is stopped; `on_change` gets every change of its state.
 
-    `ports` says which port of ours each port of the pod is, now.
+    `port_map` maps the ports of the pod to the local ones.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class ContainerRunner:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Start it, and again after every end, later and later."""
+        """Start the process, and restart it after every end, with growing delays."""
         for delay in backoff_delays():
             await self._clock.sleep(delay)
             if self._is_stopping:
@@ -58,13 +61,13 @@ class ContainerRunner:
             await self._watch_process(self._process)
 
     async def run_pre_stop_hook(self, seconds: float) -> None:
-        """Make the call that comes before the signal, if there is one."""
+        """Make the call before the signal, if the pod has one."""
         hook = self.container.lifecycle.pre_stop
         if hook is not None and hook.http_get is not None:
             await probe_succeeds(self._port_map, hook.http_get, seconds)
 
     async def stop(self, seconds: float) -> None:
-        """SIGTERM, and SIGKILL when the time is over."""
+        """Send SIGTERM, and SIGKILL after `seconds`."""
         self._is_stopping = True
         self._signal(signal.SIGTERM)
         try:
@@ -74,7 +77,7 @@ class ContainerRunner:
             await self.kill()
 
     async def kill(self) -> None:
-        """End it at once, and wait until it has."""
+        """Kill the process, and wait until it has ended."""
         self._is_stopping = True
         self._signal(signal.SIGKILL)
         await self._wait_ended()
@@ -84,14 +87,14 @@ class ContainerRunner:
         now = format_timestamp(self._clock.now())
         self._set_observed(replace(self.observed, started_at=now, is_ready=is_ready, message=""))
         async with asyncio.TaskGroup() as group:
-            asking = [group.create_task(each) for each in self._probe_loops()]
+            probing = [group.create_task(loop) for loop in self._probe_loops()]
             code = await process.wait()
-            for task in asking:
+            for task in probing:
                 task.cancel()
         self._set_observed(
             ObservedContainer(
                 restarts=self.observed.restarts + 1,
-                exit_code=code if code >= 0 else 128 - code,  # as a shell counts signals
+                exit_code=code if code >= 0 else 128 - code,  # as a shell reports signals
                 waiting_reason="CrashLoopBackOff",
                 message="back-off restarting failed container",
             )
@@ -105,7 +108,7 @@ class ContainerRunner:
             yield self._run_probe(liveness, liveness.http_get, self._handle_liveness)
 
     async def _probe_readiness(self, probe: Probe, action: HTTPGetAction) -> None:
-        """Until it is for the first time, more often than Kubernetes can: somebody waits for it."""
+        """Probe often until the first success, because callers wait for it; then periodically."""
         while not await probe_succeeds(self._port_map, action, probe.timeout_seconds):
             await self._clock.sleep(STARTUP_PROBE_SECONDS)
         self._set_ready(True)
@@ -114,14 +117,14 @@ class ContainerRunner:
     async def _run_probe(
         self, probe: Probe, action: HTTPGetAction, on_result: Callable[[bool], None]
     ) -> None:
-        """Good news at once, bad news when there was enough of it."""
+        """Report a success at once, and failures from the threshold on."""
         failures = 0
         while True:
             await self._clock.sleep(probe.period_seconds)
-            is_good = await probe_succeeds(self._port_map, action, probe.timeout_seconds)
-            failures = 0 if is_good else failures + 1
-            if is_good or failures >= probe.failure_threshold:
-                on_result(is_good)
+            succeeded = await probe_succeeds(self._port_map, action, probe.timeout_seconds)
+            failures = 0 if succeeded else failures + 1
+            if succeeded or failures >= probe.failure_threshold:
+                on_result(succeeded)
 
     def _set_ready(self, is_ready: bool) -> None:
         self._set_observed(replace(self.observed, is_ready=is_ready))
@@ -145,9 +148,24 @@ class ContainerRunner:
 
 
 def backoff_delays() -> Iterator[float]:
-    """At once, once more at once, then with growing pauses."""
+    """Yield the delays before each start: two of zero, then growing ones."""
     yield from (0.0, 0.0)
     delay = INITIAL_BACKOFF_SECONDS
     while True:
         yield delay
         delay = min(delay * 2, MAX_BACKOFF_SECONDS)
+
+
+async def probe_succeeds(
+    port_map: Mapping[int | str, int], action: HTTPGetAction, timeout_seconds: float
+) -> bool:
+    """Return whether the request is answered in time with a status below 400."""
+    timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(f"http://{HOST}:{port_map.get(action.port, 0)}{action.path}") as response,
+        ):
+            return response.status < 400
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        return False

@@ -1,4 +1,4 @@
-"""Which program stands for an image: there is no container engine to run the image itself."""
+"""The programs that stand for images: there is no container engine to run them."""
 
 import sys
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ SIMULATED_LABEL: Final = "sim.local/mode"
 
 
 class UnknownImageError(Exception):
-    """An image that nothing stands for, in a container that names no command."""
+    """An image without a program, in a container without a command."""
 
 
 def runs_as_processes(pod: Pod) -> bool:
-    """Whether the pod has processes; kwok's Stages decide the same for the pods that it plays."""
-    program = pod.spec.containers[0].image if pod.spec.containers else ""
+    """Return whether the pod has processes; the Stages of kwok leave out the same pods."""
+    image = pod.spec.containers[0].image if pod.spec.containers else ""
     is_simulated = SIMULATED_LABEL in pod.metadata.labels
-    return program.startswith(LOCAL_IMAGE_PREFIX) and not is_simulated and bool(pod.spec.node_name)
+    return image.startswith(LOCAL_IMAGE_PREFIX) and not is_simulated and bool(pod.spec.node_name)
 
 
 def container_command(container: Container) -> tuple[str, ...]:
-    """What to start; `python` is the one that runs us."""
-    words = (*container.command, *container.args) or IMAGE_COMMANDS.get(container.image, ())
-    if not words:
+    """Return the command to start, with this Python for `python`; raises UnknownImageError."""
+    command = (*container.command, *container.args) or IMAGE_COMMANDS.get(container.image, ())
+    if not command:
         known = ", ".join(IMAGE_COMMANDS)
         raise UnknownImageError(f"image {container.image} is not known here; there is {known}")
-    return (sys.executable if words[0] == "python" else words[0], *words[1:])
+    return (sys.executable if command[0] == "python" else command[0], *command[1:])

@@ -1,4 +1,4 @@
-"""Starting the process of a container, with the environment that its pod says."""
+"""Starts the process of a container, with the environment of its pod."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ async def launch_container(
     container: Container,
     environment: Mapping[str, str],
 ) -> Process:
-    """Start it in the folder of its pod; what it prints goes to a log beside the others."""
+    """Start the process in the folder of its pod; its output goes to a log beside the others."""
     log_path = state_dir / "logs" / f"{pod.metadata.name}.{container.name}.log"
     log_path.parent.mkdir(parents=True, exist_ok=True)
     marks = {
@@ -43,9 +43,9 @@ async def launch_container(
 
 
 def inherited_environment() -> dict[str, str]:
-    """What any program needs here, and nothing else of ours."""
-    known = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return {**known, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    """Return the few variables that a container inherits from the runner."""
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return {**inherited, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
 
 def container_environment(
@@ -54,11 +54,11 @@ def container_environment(
     port_map: Mapping[int | str, int],
     secrets: Mapping[str, Secret],
 ) -> dict[str, str]:
-    """The variables of the container, with its paths and ports as they are here."""
+    """Return the variables of the container, with paths and ports of this machine."""
     values = {variable.name: variable_value(variable, secrets) for variable in container.env}
     return {
-        name: pod_ports.map_listen_address(pod_directory.map_path(container, text), port_map)
-        for name, text in values.items()
+        name: pod_ports.map_listen_address(pod_directory.map_path(container, value), port_map)
+        for name, value in values.items()
     }
 
 

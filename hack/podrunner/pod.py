@@ -1,4 +1,4 @@
-"""Pods and Secrets, as far as running them needs."""
+"""Pods and Secrets, with the fields that running them needs."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ class SecretKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the value of a variable comes from."""
+    """The source of a variable's value."""
 
     secret_key_ref: SecretKeySelector | None = None
 
@@ -38,21 +38,21 @@ class ContainerPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class VolumeMount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a container sees a volume."""
+    """The path of a volume in a container."""
 
     name: str
     mount_path: str
 
 
 class HTTPGetAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A request to a container; a port may be named, but ours are not."""
+    """A request to a container; a port may be named, but ours are numbers."""
 
     port: int | str
     path: str = "/"
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the kubelet asks a container how it is."""
+    """A probe of a container by the kubelet."""
 
     http_get: HTTPGetAction | None = None
     period_seconds: float = 10
@@ -61,13 +61,13 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is done at one moment of a container's life."""
+    """An action at one moment of a container's life."""
 
     http_get: HTTPGetAction | None = None
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is done before a container is told to stop."""
+    """The action before a container is stopped."""
 
     pre_stop: LifecycleHandler | None = None
 
@@ -95,14 +95,14 @@ class SecretVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Files that containers share; an empty folder where they are of no Secret."""
+    """Files that containers share: of a Secret, or an empty folder."""
 
     name: str
     secret: SecretVolumeSource | None = None
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What runs in a pod."""
+    """The containers and volumes of a pod."""
 
     node_name: str = ""
     containers: tuple[Container, ...] = ()
@@ -111,25 +111,29 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def sidecars(self) -> tuple[Container, ...]:
-        """Containers that start before the others and end after them."""
-        return tuple(each for each in self.init_containers if each.restart_policy == RESTART_ALWAYS)
+        """Return the containers that start before the others and end after them."""
+        return tuple(
+            container
+            for container in self.init_containers
+            if container.restart_policy == RESTART_ALWAYS
+        )
 
 
 class PodMetadata(ObjectMeta, frozen=True, kw_only=True, rename="camel"):
-    """Metadata with how long a pod that is being deleted may take."""
+    """Metadata with the grace period of a pod that is being deleted."""
 
     deletion_grace_period_seconds: int = 30
 
 
 class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Programs that run together."""
+    """Containers that run together."""
 
     metadata: PodMetadata
     spec: PodSpec = PodSpec()
 
 
 class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Values by key; msgspec reads the base64 of the wire."""
+    """Values by key; msgspec decodes the base64 of the wire."""
 
     metadata: ObjectMeta
     data: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""The folder of a pod: its volumes, and what a container's paths are in it."""
+"""The folder of a pod: its volumes, and the paths of its containers in it."""
 
 import shutil
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from hack.podrunner.pod import Container, Pod
 
 
 class PodDirectory:
-    """Processes run in it, so that paths are short enough for a unix socket, wherever it is."""
+    """The working directory of a pod's processes, so that paths of unix sockets stay short."""
 
     def __init__(self, state_dir: Path, pod: Pod) -> None:
         meta = pod.metadata
@@ -17,13 +17,13 @@ class PodDirectory:
         self._volumes = {volume.name: str(n) for n, volume in enumerate(pod.spec.volumes)}
 
     def create(self) -> None:
-        """An empty folder for every volume; nobody else may look into it."""
+        """Create an empty folder for every volume, readable by its owner only."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for volume in self._volumes.values():
             (self.path / volume).mkdir(exist_ok=True)
 
     def write_secret_files(self, volume: str, files: Mapping[str, bytes]) -> None:
-        """Put the values of a Secret into a volume."""
+        """Write the values of a Secret into a volume."""
         for name, content in files.items():
             write_private_atomic(self.path / self._volumes[volume] / name, content.decode())
 
@@ -31,7 +31,7 @@ class PodDirectory:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def map_path(self, container: Container, value: str) -> str:
-        """`value` where it is no path in a volume; else that path as seen from the folder."""
+        """Return a path in a volume relative to the folder; any other value is unchanged."""
         mounts = sorted(container.volume_mounts, key=lambda mount: -len(mount.mount_path))
         for mount in mounts:
             if value == mount.mount_path or value.startswith(f"{mount.mount_path}/"):

@@ -1,4 +1,4 @@
-"""The life of one pod, from its volumes to its last process, as a kubelet leads it."""
+"""The life of one pod as a kubelet runs it, from its volumes to its last process."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class PodLifecycle:
-    """Runs the containers of a pod, tells how they are, and ends them in order."""
+    """Runs the containers of a pod, reports their status, and stops them in order."""
 
     def __init__(
         self, pod: Pod, client: Client, state_dir: Path, clock: Clock, free_ports: FreePorts
@@ -46,19 +46,23 @@ class PodLifecycle:
         self._status_writer = PodStatusWriter(pod, client, clock)
         everything = (*pod.spec.sidecars, *pod.spec.containers)
         self._containers = {
-            each.name: ContainerRunner(
-                each, self._launch, self._port_map, self._status_writer.container_changed, clock
+            container.name: ContainerRunner(
+                container,
+                self._launch,
+                self._port_map,
+                self._status_writer.container_changed,
+                clock,
             )
-            for each in everything
+            for container in everything
         }
 
     def terminate(self, grace_seconds: float) -> None:
-        """The pod is being deleted, and may take that long."""
+        """Begin to stop the pod, which may take `grace_seconds`."""
         self._grace_seconds = grace_seconds
         self._terminating.set()
 
     async def run(self) -> None:
-        """Live until `end` is called, and take the pod away; cancelled, die at once."""
+        """Run until `terminate` is called, then delete the pod; when cancelled, kill everything."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -71,7 +75,7 @@ class PodLifecycle:
                     task.cancel()
             await self._delete_pod()
         finally:
-            await asyncio.gather(*(each.kill() for each in self._containers.values()))
+            await asyncio.gather(*(runner.kill() for runner in self._containers.values()))
             self._directory.remove()
 
     async def _run_containers(self) -> None:
@@ -81,11 +85,11 @@ class PodLifecycle:
                 secret = await self._wait_secret(volume.secret.secret_name)
                 self._directory.write_secret_files(volume.name, secret.data)
         async with asyncio.TaskGroup() as group:
-            for each in self._containers.values():
-                group.create_task(each.run())
+            for runner in self._containers.values():
+                group.create_task(runner.run())
 
     async def _wait_secret(self, name: str) -> Secret:
-        """The Secret, as soon as there is one."""
+        """Return the Secret once it exists."""
         key = ObjectKey(self._pod.metadata.namespace, name)
         while name not in self._secrets:
             try:
@@ -100,34 +104,34 @@ class PodLifecycle:
         for variable in container.env:
             if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
                 await self._wait_secret(variable.value_from.secret_key_ref.name)
-        given = launch.container_environment(
+        environment = launch.container_environment(
             container, self._directory, self._port_map, self._secrets
         )
-        return await launch.launch_container(self._state_dir, self._pod, container, given)
+        return await launch.launch_container(self._state_dir, self._pod, container, environment)
 
     async def _stop_in_order(self) -> None:
-        """The program first, after the call that drains it; the sidecars when it has ended."""
+        """Stop containers first, after the call that drains them; then the sidecars."""
         deadline = self._clock.monotonic() + self._grace_seconds
         async with asyncio.TaskGroup() as group:
             for container in self._pod.spec.containers:
                 group.create_task(self._stop_container(self._containers[container.name], deadline))
         for container in reversed(self._pod.spec.sidecars):
-            left = max(deadline - self._clock.monotonic(), MIN_SIDECAR_STOP_SECONDS)
-            await self._containers[container.name].stop(left)
+            remaining = max(deadline - self._clock.monotonic(), MIN_SIDECAR_STOP_SECONDS)
+            await self._containers[container.name].stop(remaining)
 
     async def _stop_container(self, running: ContainerRunner, deadline: float) -> None:
         await running.run_pre_stop_hook(max(deadline - self._clock.monotonic(), 0.1))
         await running.stop(max(deadline - self._clock.monotonic(), MIN_SIDECAR_STOP_SECONDS))
 
     async def _delete_pod(self) -> None:
-        """What the API server waits for: without it the pod is there for ever."""
+        """Delete the pod without a grace period, as a kubelet does after its processes."""
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod.metadata.uid}}
-        call = KubeRequest(
+        request = KubeRequest(
             "DELETE", PODS.object_path(key_of(self._pod)), {}, msgspec.json.encode(options)
         )
         while True:
             try:
-                await self._client.rest.send(call)
+                await self._client.rest.send(request)
             except NotFoundError:
                 return
             except KubeError as error:

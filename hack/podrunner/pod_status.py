@@ -1,4 +1,4 @@
-"""The status of a pod as a kubelet writes it: pure, from what was seen of its containers."""
+"""The status of a pod as a kubelet writes it; pure functions of the observed containers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from hack.podrunner.pod import Container, Pod
 
 @dataclass(frozen=True, slots=True)
 class ObservedContainer:
-    """How a container is; `exit_code` is of the process before, if there was one."""
+    """The state of a container; `exit_code` is that of its previous process, if any."""
 
     started_at: str = ""
     is_ready: bool = False
@@ -24,48 +24,57 @@ class ObservedContainer:
 
 
 def is_pod_ready(pod: Pod, observed: Mapping[str, ObservedContainer]) -> bool:
-    """Whether all of it does its work."""
+    """Return whether all containers and sidecars are ready."""
     everything = (*pod.spec.sidecars, *pod.spec.containers)
-    return all(observed.get(each.name, ObservedContainer()).is_ready for each in everything)
+    return all(
+        observed.get(container.name, ObservedContainer()).is_ready for container in everything
+    )
 
 
 def pod_status(pod: Pod, observed: Mapping[str, ObservedContainer]) -> dict[str, Any]:
-    """Everything but the conditions, which have a time."""
+    """Return the status without its conditions, which have a time."""
     was_started = all(
-        observed.get(each.name, ObservedContainer()).is_running
-        or observed.get(each.name, ObservedContainer()).exit_code is not None
-        for each in pod.spec.containers
+        observed.get(container.name, ObservedContainer()).is_running
+        or observed.get(container.name, ObservedContainer()).exit_code is not None
+        for container in pod.spec.containers
     )
     return {
         "phase": "Running" if was_started else "Pending",
-        "initContainerStatuses": [container_status(each, observed) for each in pod.spec.sidecars],
-        "containerStatuses": [container_status(each, observed) for each in pod.spec.containers],
+        "initContainerStatuses": [
+            container_status(sidecar, observed) for sidecar in pod.spec.sidecars
+        ],
+        "containerStatuses": [
+            container_status(container, observed) for container in pod.spec.containers
+        ],
     }
 
 
 def ready_conditions(is_ready: bool, now: str) -> list[dict[str, str]]:
-    """What changes with the readiness of the pod."""
+    """Return the conditions, with the time of the last change of readiness."""
     status = "True" if is_ready else "False"
-    why = {} if is_ready else {"reason": "ContainersNotReady"}
+    reason = {} if is_ready else {"reason": "ContainersNotReady"}
     changing = [
-        {"type": kind, "status": status, "lastTransitionTime": now, **why}
+        {"type": kind, "status": status, "lastTransitionTime": now, **reason}
         for kind in ("Ready", "ContainersReady")
     ]
     return [{"type": "Initialized", "status": "True", "lastTransitionTime": now}, *changing]
 
 
 def container_status(spec: Container, observed: Mapping[str, ObservedContainer]) -> dict[str, Any]:
-    found = observed.get(spec.name, ObservedContainer())
-    ended = {"exitCode": found.exit_code, "reason": "Error" if found.exit_code else "Completed"}
+    state = observed.get(spec.name, ObservedContainer())
+    termination = {
+        "exitCode": state.exit_code,
+        "reason": "Error" if state.exit_code else "Completed",
+    }
     return {
         "name": spec.name,
         "image": spec.image,
         "imageID": "",
-        "ready": found.is_ready,
-        "started": found.is_running,
-        "restartCount": found.restarts,
-        "state": container_state(found),
-        "lastState": {} if found.exit_code is None else {"terminated": ended},
+        "ready": state.is_ready,
+        "started": state.is_running,
+        "restartCount": state.restarts,
+        "state": container_state(state),
+        "lastState": {} if state.exit_code is None else {"terminated": termination},
     }
 
 

@@ -1,4 +1,4 @@
-"""All pods that have processes: each is given its life, and told when that is over."""
+"""Runs all pods that have processes: starts, stops and deletes them as the API server says."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class PodRunner:
-    """Follows the pods of one namespace, or of all, and keeps their processes in `home`."""
+    """Watches the pods of one namespace, or of all, and runs their processes."""
 
     def __init__(self, client: Client, state_dir: Path, namespace: str, clock: Clock) -> None:
         self._client = client
@@ -40,14 +40,14 @@ class PodRunner:
         self._lifecycles: dict[str, tuple[PodLifecycle, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
-        """Run pods until cancelled; what a runner before us left behind is killed first."""
+        """Run pods until cancelled; processes that an earlier runner left are killed first."""
         kill_leftovers(self._state_dir)
         async with asyncio.TaskGroup() as group:
             self._informer.subscribe(lambda notice: self._handle_notice(notice, group))
             await self._informer.run()
 
     async def wait_synced(self) -> None:
-        """Wait until the pods that are there are known."""
+        """Wait until the existing pods are known."""
         await self._informer.synced()
 
     def _handle_notice(self, notice: ChangeNotification[Pod], group: asyncio.TaskGroup) -> None:
@@ -61,20 +61,22 @@ class PodRunner:
         uid = pod.metadata.uid
         if uid not in self._lifecycles:
             log.info("pod_started", extra={"pod": pod.metadata.name})
-            life = PodLifecycle(pod, self._client, self._state_dir, self._clock, self._free_ports)
-            self._lifecycles[uid] = life, group.create_task(life.run())
+            lifecycle = PodLifecycle(
+                pod, self._client, self._state_dir, self._clock, self._free_ports
+            )
+            self._lifecycles[uid] = lifecycle, group.create_task(lifecycle.run())
         if pod.metadata.deletion_timestamp is not None:
             self._lifecycles[uid][0].terminate(pod.metadata.deletion_grace_period_seconds)
 
     def _handle_deletion(self, uid: str) -> None:
-        """The pod is gone, in order or by force: whatever is left of it goes too."""
+        """Stop what is left of a pod that was deleted."""
         if uid in self._lifecycles:
             _, task = self._lifecycles.pop(uid)
             task.cancel()
 
 
 def kill_leftovers(state_dir: Path) -> None:
-    """End the processes of pods whose runner has been killed."""
+    """Kill the processes of pods whose runner was killed."""
     for process in marked_processes(state_dir):
         if "/" in (read_mark(process, PROCESS_NAME_VARIABLE) or ""):
             process.kill()
@@ -82,7 +84,7 @@ def kill_leftovers(state_dir: Path) -> None:
 
 @asynccontextmanager
 async def run_pods(kubeconfig: Path, state_dir: Path, namespace: str = "") -> AsyncIterator[None]:
-    """A runner for the length of the block."""
+    """Run pods for the length of the block."""
     clock = SystemClock()
     async with (
         open_client(str(kubeconfig), "pod-runner", CollectorRegistry(), clock) as client,

@@ -1,4 +1,4 @@
-"""Telling the API server how a pod is, whenever that has changed."""
+"""Writes the status of a pod to the API server whenever it has changed."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class PodStatusWriter:
-    """The status of one pod; only the last of several changes has to be told."""
+    """The status of one pod; of several changes only the last is written."""
 
     def __init__(self, pod: Pod, client: Client, clock: Clock) -> None:
         self._pod = pod
@@ -34,12 +34,12 @@ class PodStatusWriter:
         self._changed.set()
 
     def container_changed(self, container: str, observed: ObservedContainer) -> None:
-        """A container has changed."""
+        """Record the new state of a container."""
         self._observed[container] = observed
         self._changed.set()
 
     async def run(self) -> None:
-        """Write every change until cancelled, or until there is no pod any more."""
+        """Write every change until cancelled, or until the pod does not exist."""
         while True:
             await self._changed.wait()
             self._changed.clear()
@@ -53,16 +53,16 @@ class PodStatusWriter:
                 self._changed.set()
 
     async def _write(self) -> None:
-        """The conditions only when they change: their times tell since when they hold."""
+        """Write the status; conditions only when they change, because they have a time."""
         status, ready = (
             pod_status(self._pod, self._observed),
             is_pod_ready(self._pod, self._observed),
         )
         if ready != self._was_ready:
             status["conditions"] = ready_conditions(ready, format_timestamp(self._clock.now()))
-        # With the uid nobody else's status is written, should the name be in use again.
+        # With the uid the status of a new pod of the same name is not written.
         body = {"metadata": {"uid": self._pod.metadata.uid}, "status": status}
         path = PODS.object_path(key_of(self._pod), "status")
-        call = KubeRequest("PATCH", path, {}, msgspec.json.encode(body), STRATEGIC_MERGE_PATCH)
-        await self._client.rest.send(call)
+        request = KubeRequest("PATCH", path, {}, msgspec.json.encode(body), STRATEGIC_MERGE_PATCH)
+        await self._client.rest.send(request)
         self._was_ready = ready

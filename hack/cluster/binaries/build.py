@@ -1,4 +1,4 @@
-"""Build the control plane's programs from Go modules, showing progress, into the cache."""
+"""Builds the control plane's programs from Go modules into the cache, and shows the progress."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ PROGRESS_INTERVAL_SECONDS = 10.0
 
 
 def build_programs(programs: Sequence[Program]) -> None:
-    """Build `programs` one after the other; needs the cache lock."""
+    """Build `programs` one after the other; the caller holds the cache lock."""
     if not programs:
         return
     go = find_go()
@@ -30,7 +30,7 @@ def build_programs(programs: Sequence[Program]) -> None:
 
 
 def build_program(go: Path, program: Program, title: str) -> None:
-    """Build beside the final path and rename, so that the cache never holds half a program."""
+    """Build beside the final path and rename, so that the cache holds no incomplete program."""
     final = cached_path(program)
     final.parent.mkdir(parents=True, exist_ok=True)
     unfinished = final.with_name(f"{final.name}.unfinished")
@@ -53,20 +53,20 @@ def run_go(go: Path, program: Program, output: Path, title: str) -> None:
         try:
             tail = BuildProgress(title).follow(process)
         finally:
-            process.send_signal(signal.SIGINT)  # go waits for its compilers; none once it ended
+            process.send_signal(signal.SIGINT)  # go then waits for its compilers
     if process.returncode != 0:
         raise ClusterError(f"{title}: the build failed\n" + "\n".join(tail))
 
 
 def go_environment() -> dict[str, str]:
-    """The user's environment less what would change what is built."""
+    """Return the user's environment without the variables that change the build."""
     dropped = ("GOOS", "GOARCH", "GOFLAGS", "GOEXPERIMENT")
-    kept = {key: value for key, value in os.environ.items() if key not in dropped}
-    return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    unchanged = {key: value for key, value in os.environ.items() if key not in dropped}
+    return unchanged | {"CGO_ENABLED": "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
 
 
 class BuildProgress:
-    """Counts what `go build -v` reports; a moving line on a terminal, else one now and then."""
+    """Counts and prints what `go build -v` reports, on a terminal in one line."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -76,7 +76,7 @@ class BuildProgress:
         self._finished = threading.Event()
 
     def follow(self, process: "subprocess.Popen[str]") -> Sequence[str]:
-        """Read the build's report to its end; gives the last lines for the error message."""
+        """Read the report of the build to its end; returns its last lines for an error message."""
         tail: deque[str] = deque(maxlen=20)
         ticker = threading.Thread(target=self._print_periodically, daemon=True)
         ticker.start()

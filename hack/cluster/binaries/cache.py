@@ -1,4 +1,4 @@
-"""The folder outside the checkout where built programs are kept, shared by all checkouts."""
+"""The folder outside the checkout that holds built programs, shared by all checkouts."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from hack.cluster.errors import ClusterError
 
 
 def cache_root() -> Path:
-    """GPU_RUNTIME_CACHE, or gpu-runtime in the user's cache folder."""
+    """Return GPU_RUNTIME_CACHE, or gpu-runtime in the user's cache folder."""
     if named := os.environ.get("GPU_RUNTIME_CACHE"):
         return Path(named).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -20,14 +20,14 @@ def cache_root() -> Path:
 
 
 def cached_path(program: Program) -> Path:
-    """Where the built `program` is kept: one folder a product, version and machine type."""
+    """Return the path of a built program: a folder for each product, version and machine type."""
     machine = f"{platform.system()}-{platform.machine()}".lower()
     return cache_root() / f"{program.product}-{program.version}-{machine}" / program.name
 
 
 @contextmanager
 def cache_lock() -> Iterator[None]:
-    """Hold the cache against a second build; waits, and says so, while another one runs."""
+    """Lock the cache for the length of the block; prints a line when it has to wait."""
     root = cache_root()
     try:
         root.mkdir(parents=True, exist_ok=True)

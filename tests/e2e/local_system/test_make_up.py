@@ -14,7 +14,7 @@ import pytest
 
 from hack.cluster.ports import HOST
 from hack.local import postgres, result_store
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl
 from tests.support.cluster.local_system import LocalSystem
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually

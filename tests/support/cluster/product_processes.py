@@ -14,7 +14,7 @@ from hack.cluster.readiness import responds_ok, wait_until
 from hack.generate.crd_resources import RESOURCES
 from hack.local import product_processes, up
 from hack.local.account_kubeconfigs import write_account_kubeconfig
-from hack.local.kubectl import Kubectl
+from hack.local.command import Kubectl
 from shared.v1alpha1.group import GROUP, VERSION
 from tests.runner.ports import new_port
 from tests.support.cluster.account_roles import install_roles

@@ -1,12 +1,18 @@
-"""docs/configuration.md: every key of every program."""
+"""docs/configuration.md, and docs/openapi.json as the API serves it at /swagger/doc.json."""
 
+import json
 from collections.abc import Iterable
 
+from prometheus_client import CollectorRegistry
+
 from apiserver.config import Config as APIConfig
+from apiserver.http.openapi import build_openapi
+from apiserver.routes import create_routes
 from controller.config import Config as ControllerConfig
 from serverless.activator.config import Config as ActivatorConfig
 from serverless.resultstore.config import Config as ResultStoreConfig
 from shared.config.loader import ConfigKey, config_keys
+from shared.config.version import product_version
 
 TITLE = """# Configuration
 
@@ -16,7 +22,7 @@ written `500ms`, `1s`, `5m`, `24h`. The files that `make up` uses are in `hack/c
 """
 
 
-def document() -> str:
+def configuration_markdown() -> str:
     sections = [
         section("runtime-api", "python -m apiserver", config_keys(APIConfig)),
         section("controller", "python -m controller", config_keys(ControllerConfig)),
@@ -47,3 +53,8 @@ def default_cell(key: ConfigKey) -> str:
 
 def escape_cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def openapi_json() -> str:
+    document = build_openapi(create_routes(CollectorRegistry()), product_version())
+    return json.dumps(document, indent=2, sort_keys=True) + "\n"
