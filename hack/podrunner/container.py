@@ -14,7 +14,6 @@ from hack.cluster.ports import HOST
 from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGetAction, Probe
 from hack.podrunner.pod_status import ObservedContainer
-from hack.podrunner.probes import probe_succeeds
 from shared.time import format_timestamp
 
 STARTUP_PROBE_SECONDS: Final = 0.2

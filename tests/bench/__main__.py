@@ -1,4 +1,4 @@
-"""`make bench`: measure everything, or what is named, and print the table of ratios."""
+"""`make bench`: run all benchmarks, or those that are named, and print the table of ratios."""
 
 import argparse
 import asyncio
@@ -11,7 +11,7 @@ from hack.local.state_dir import ROOT
 from tests.bench.benchmarks import STANDALONE_BENCHMARKS, WIDGET_BENCHMARKS, BenchSizes, WidgetBench
 from tests.bench.connection import open_connection
 from tests.bench.control_plane import run_bare_control_plane
-from tests.bench.library.client_go import client_go_contender
+from tests.bench.library.contender import client_go_contender
 from tests.bench.library.controller_library import our_contender
 from tests.bench.library.widget_load import create_widgets, install_widget_crd
 from tests.bench.table import Measure, text_table, write_json
@@ -38,7 +38,7 @@ async def run_benchmarks(names: Sequence[str], sizes: BenchSizes) -> list[Measur
 
 
 async def run_widget_benchmarks(names: Sequence[str], widgets: int) -> list[Measure]:
-    """Start a control plane, fill it, and measure on it."""
+    """Start a control plane, fill it with widgets, and measure on it."""
     print_line("building the anchor, if it is not in the cache")
     anchor = client_go_contender()
     print_line("starting a control plane")
@@ -46,8 +46,8 @@ async def run_widget_benchmarks(names: Sequence[str], widgets: int) -> list[Meas
     async with run_bare_control_plane() as plane, open_connection(plane) as connection:
         await install_widget_crd(connection)
         began = time.perf_counter()
-        made = await create_widgets(connection, widgets)
-        print_line(f"made {made:,} widgets in {time.perf_counter() - began:.0f} s")
+        created = await create_widgets(connection, widgets)
+        print_line(f"made {created:,} widgets in {time.perf_counter() - began:.0f} s")
         kubeconfig = plane.layout.admin_kubeconfig
         bench = WidgetBench(connection, kubeconfig, widgets, our_contender(), anchor)
         for name in names:
@@ -62,12 +62,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"of {', '.join(known)}; all if none")
     parser.add_argument("--widgets", type=int, default=BenchSizes.widgets)
     parser.add_argument("--units", type=int, default=BenchSizes.units)
-    told = parser.parse_args()
-    if unknown := set(told.names) - set(known):
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(known):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     with single_process_run(ROOT):
         rows = asyncio.run(
-            run_benchmarks(told.names or known, BenchSizes(told.widgets, told.units))
+            run_benchmarks(options.names or known, BenchSizes(options.widgets, options.units))
         )
     print_line("")
     print_line(text_table(rows))

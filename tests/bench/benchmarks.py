@@ -1,4 +1,4 @@
-"""The benchmarks by name: each measures both sides in the same run and gives rows of the table."""
+"""The benchmarks by name; each measures both sides in the same run, and returns table rows."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ from tests.bench.table import Measure, new_measure
 SYNC_RUNS = 3
 CHANGE_RATES = (50, 100)
 DRIVE_SECONDS = 10.0
-PAUSE_SECONDS = 3.0  # the server has just sent everything twice, and collects its garbage
+PAUSE_SECONDS = 3.0  # the server has just sent all objects twice, and collects garbage
 SETTLE_SECONDS = 0.5
 SYNC_VARIANTS = {
     f"{mode}, {encoding}": (f"-mode={mode}", f"-gzip={gzip}")
@@ -42,7 +42,7 @@ SYNC_VARIANTS = {
 
 @dataclass(frozen=True)
 class BenchSizes:
-    """How many objects the benchmarks work with."""
+    """The numbers of objects in benchmarks."""
 
     widgets: int = 20_000
     units: int = 1_000
@@ -50,7 +50,7 @@ class BenchSizes:
 
 @dataclass(frozen=True)
 class WidgetBench:
-    """What the benchmarks on widgets need: a filled cluster and the two sides."""
+    """A cluster filled with widgets, and the two sides to compare."""
 
     connection: Connection
     kubeconfig: Path
@@ -60,7 +60,7 @@ class WidgetBench:
 
 
 async def measure_bare_list(bench: WidgetBench) -> list[Measure]:
-    """A bare list in all ways; no library can sync faster than the best of them."""
+    """Time a bare list in all variants; no library can sync faster than the best of them."""
     rows = []
     for variant in LIST_VARIANTS:
         seconds = [(await time_list(bench.connection, variant))[0] for _ in range(SYNC_RUNS)]
@@ -72,23 +72,23 @@ async def measure_bare_list(bench: WidgetBench) -> list[Measure]:
 
 
 async def measure_sync(bench: WidgetBench) -> list[Measure]:
-    """Ours against the best that client-go can do, whichever way that is."""
+    """Compare our initial sync with the fastest variant of client-go."""
     runs = f"-runs={SYNC_RUNS}"
     theirs = {
-        way: (await bench.anchor.sync(bench.kubeconfig, runs, *options)).best
-        for way, options in SYNC_VARIANTS.items()
+        variant: (await bench.anchor.sync(bench.kubeconfig, runs, *options)).best
+        for variant, options in SYNC_VARIANTS.items()
     }
     ours = await bench.ours.sync(bench.kubeconfig, runs)
-    best, *others = sorted(theirs, key=lambda way: theirs[way])
-    what = f"initial sync of {bench.widgets:,} widgets"
+    best, *others = sorted(theirs, key=lambda variant: theirs[variant])
+    title = f"initial sync of {bench.widgets:,} widgets"
     return [
-        new_measure(f"{what} ({best})", ours.best, theirs[best], "<= 1.0x"),
-        *(new_measure(f"{what} ({way})", None, theirs[way]) for way in others),
+        new_measure(f"{title} ({best})", ours.best, theirs[best], "<= 1.0x"),
+        *(new_measure(f"{title} ({variant})", None, theirs[variant]) for variant in others),
     ]
 
 
 async def measure_memory(bench: WidgetBench) -> list[Measure]:
-    """Of one sync in a fresh process, after the collector ran and free pages went back."""
+    """Compare the memory of one sync in a fresh process, after garbage collection."""
     theirs = await bench.anchor.sync(bench.kubeconfig, "-gzip=false")
     ours = await bench.ours.sync(bench.kubeconfig)
     return [
@@ -100,20 +100,20 @@ async def measure_memory(bench: WidgetBench) -> list[Measure]:
 
 
 async def measure_decoding(bench: WidgetBench) -> list[Measure]:
-    """Without a library: what typed values cost in time and memory."""
+    """Measure the time and memory of typed values without a library."""
     return await measure_footprint(bench.connection)
 
 
 async def measure_latency(bench: WidgetBench) -> list[Measure]:
-    """From the writer's stamp to the start of the reconcile, the write itself included."""
+    """Compare the time from the write of a change to the start of its reconcile."""
     rows = []
     for rate in CHANGE_RATES:
         theirs, ours, writes = await measure_changes(bench, rate)
-        what = f"change to reconcile at {rate}/s"
+        title = f"change to reconcile at {rate}/s"
         rows += [
-            new_measure(f"{what}, p99", ours.p99, theirs.p99, "<= 3x"),
-            new_measure(f"{what}, p50", ours.p50, theirs.p50),
-            new_measure(f"{what}, of which the write, p50", None, writes.p50),
+            new_measure(f"{title}, p99", ours.p99, theirs.p99, "<= 3x"),
+            new_measure(f"{title}, p50", ours.p50, theirs.p50),
+            new_measure(f"{title}, of which the write, p50", None, writes.p50),
         ]
     return rows
 
@@ -121,7 +121,7 @@ async def measure_latency(bench: WidgetBench) -> list[Measure]:
 async def measure_changes(
     bench: WidgetBench, rate: float
 ) -> tuple[LatencyReport, LatencyReport, LatencyReport]:
-    """What both sides saw of the same changes, so that a stall hits both; and the writes' times."""
+    """Measure both sides on the same changes, so that a stall hits both; and the writes."""
     randomness = random.Random(rate)
     async with AsyncExitStack() as sides:
         theirs = await sides.enter_async_context(bench.anchor.latency(bench.kubeconfig))
@@ -135,68 +135,68 @@ async def measure_changes(
 
 
 async def measure_idle(bench: WidgetBench) -> list[Measure]:
-    """All widgets against those of one namespace: at rest their number must not matter."""
+    """Compare idle CPU with all widgets and with those of one namespace."""
     few = await bench.ours.idle(bench.kubeconfig, f"-namespace={widget_namespace(0)}")
-    all_of_them = await bench.ours.idle(bench.kubeconfig)
-    what = f"idle CPU in 10 s, {all_of_them.objects:,} objects against {few.objects:,}"
+    many = await bench.ours.idle(bench.kubeconfig)
+    title = f"idle CPU in 10 s, {many.objects:,} objects against {few.objects:,}"
     return [
-        new_measure(what, all_of_them.cpu_seconds, few.cpu_seconds, "does not grow"),
-        new_measure("writes of an idle informer", all_of_them.writes, None, "0", "writes"),
+        new_measure(title, many.cpu_seconds, few.cpu_seconds, "does not grow"),
+        new_measure("writes of an idle informer", many.writes, None, "0", "writes"),
     ]
 
 
 async def run_queue_benchmark(_: BenchSizes) -> list[Measure]:
-    """Needs no cluster."""
+    """Measure the work queue; needs no cluster."""
     return await measure_queues()
 
 
 async def run_units_benchmark(sizes: BenchSizes) -> list[Measure]:
-    """Brings whole clusters of its own, one for each controller."""
+    """Measure units on whole clusters, one for each controller."""
     return await measure_units(sizes.units)
 
 
 async def run_create_benchmark(_: BenchSizes) -> list[Measure]:
-    """One API process, and stock made by hand."""
+    """Measure creates with one API process, and stock that no controller made."""
     return await measure_creates()
 
 
 async def run_burst_benchmark(_: BenchSizes) -> list[Measure]:
-    """Several API processes that compete for the same stock."""
+    """Measure creates by several API processes that compete for the same stock."""
     return await measure_bursts()
 
 
 async def run_listing_benchmark(_: BenchSizes) -> list[Measure]:
-    """One API process, and users' units made by hand."""
+    """Measure lists with one API process, and units that no controller made."""
     return await measure_listings()
 
 
 async def run_health_benchmark(_: BenchSizes) -> list[Measure]:
-    """One API process, and nothing in its cluster."""
+    """Measure the health endpoint of one API process in an empty cluster."""
     return await measure_health()
 
 
 async def run_ingest_benchmark(_: BenchSizes) -> list[Measure]:
-    """One API process, one queue, and a program that only publishes."""
+    """Compare one API process with a program that only publishes."""
     return await measure_ingest()
 
 
 async def run_storages_benchmark(_: BenchSizes) -> list[Measure]:
-    """Our controller alone, held against itself."""
+    """Compare our controller with itself under different numbers of storages."""
     return await measure_storages()
 
 
 async def run_idle_benchmark(sizes: BenchSizes) -> list[Measure]:
-    """Our controller and API, then the other controller, each on a cluster of its own."""
+    """Measure our controller and API at rest, then the other controller."""
     return await measure_idle_processes(sizes.units)
 
 
 async def run_serverless_benchmark(_: BenchSizes) -> list[Measure]:
-    """One API process, and a queue with workers."""
+    """Measure one API process, and a queue with workers."""
     return [*await measure_echo(), *await measure_drain()]
 
 
 async def run_isolation_benchmark(_: BenchSizes) -> list[Measure]:
-    """All that `make up` starts."""
+    """Measure the system of `make up`."""
     return await measure_isolation()
 
 

@@ -19,7 +19,7 @@ class Connection:
         self._session = session
 
     async def get(self, path: str, *, gzip: bool = False, **query: str) -> bytes:
-        """The whole body of an answer, inflated if it was compressed."""
+        """Return the whole body of a response, decompressed."""
         encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
         async with self._session.get(path, params=query, headers=encoding) as response:
             return await read_body(response)
@@ -27,7 +27,7 @@ class Connection:
     async def chunks(
         self, path: str, *, gzip: bool = False, **query: str
     ) -> AsyncGenerator[bytes, None]:
-        """An answer piece by piece for as long as it lasts, as a watch is read."""
+        """Yield the body of a response in pieces without a timeout, as a watch is read."""
         encoding = {"Accept-Encoding": "gzip" if gzip else "identity"}
         endless = aiohttp.ClientTimeout(total=None)
         async with self._session.get(
@@ -71,7 +71,7 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 async def open_connection(
     plane: ControlPlane, connections: int = 16, token: str = ""
 ) -> AsyncIterator[Connection]:
-    """Connections to `plane` until the block ends: the administrator's, or whose `token` it is."""
+    """Open connections to `plane` for the length of the block, with all rights or with `token`."""
     pki = plane.layout.pki_dir
     tls = ssl.create_default_context(cafile=str(pki / "ca.crt"))
     if not token:

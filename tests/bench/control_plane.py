@@ -1,4 +1,4 @@
-"""The bench's control plane: etcd and the API server, and nothing else that takes the CPU."""
+"""A control plane for benchmarks: only etcd and the API server, which leaves most CPU free."""
 
 import shutil
 import tempfile
@@ -13,9 +13,9 @@ from tests.support.cluster.control_plane import new_control_plane
 
 @asynccontextmanager
 async def run_bare_control_plane() -> AsyncIterator[ControlPlane]:
-    """Without the controller manager: its garbage collector would take ownerless widgets."""
-    home = Path(tempfile.mkdtemp(prefix="bench-"))
-    plane = new_control_plane(home / "cluster")
+    """Run without the controller manager: its garbage collector would delete the widgets."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    plane = new_control_plane(folder / "cluster")
     try:
         await ensure_running(plane.etcd)
         await ensure_running(plane.kube_apiserver)
@@ -24,4 +24,4 @@ async def run_bare_control_plane() -> AsyncIterator[ControlPlane]:
         yield plane
     finally:
         await plane.stop()
-        shutil.rmtree(home)
+        shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Build a Go program of the bench once into the cache folder."""
+"""Builds the Go programs of the benchmarks once, into the cache."""
 
 import hashlib
 import platform
@@ -14,7 +14,7 @@ GO_SOURCES = Path(__file__).parent
 
 
 def build_go_program(name: str) -> Path:
-    """The program of the folder `name`, built if this version of its sources never was."""
+    """Return the program of the folder `name`, built unless its sources are unchanged."""
     program = cached_program_path(GO_SOURCES / name)
     with cache_lock():
         if not program.exists():
@@ -23,7 +23,7 @@ def build_go_program(name: str) -> Path:
 
 
 def cached_program_path(sources: Path) -> Path:
-    """A path that changes with the sources and the machine."""
+    """Return a path that changes with the sources and the machine."""
     digest = hashlib.sha256(platform.machine().encode())
     for source in sorted(sources.iterdir()):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
@@ -31,10 +31,10 @@ def cached_program_path(sources: Path) -> Path:
 
 
 def compile_program(sources: Path, program: Path) -> None:
-    """Build beside the final path and rename, so that half a program is never found."""
+    """Build beside the final path and rename, so that an incomplete program is never found."""
     program.parent.mkdir(parents=True, exist_ok=True)
     unfinished = program.with_suffix(".unfinished")
-    ran = subprocess.run(
+    build = subprocess.run(
         [str(find_go()), "build", "-trimpath", "-o", str(unfinished), "."],
         cwd=sources,
         env=go_environment(),
@@ -42,6 +42,6 @@ def compile_program(sources: Path, program: Path) -> None:
         capture_output=True,
         text=True,
     )
-    if ran.returncode != 0:
-        raise ClusterError(f"the bench's {sources.name} could not be built\n{ran.stderr}")
+    if build.returncode != 0:
+        raise ClusterError(f"the bench's {sources.name} could not be built\n{build.stderr}")
     unfinished.replace(program)

@@ -1,4 +1,4 @@
-"""Load that comes when it is due, whether or not what came before is done."""
+"""An open load: each call begins when it is due, also when earlier ones have not ended."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -7,17 +7,17 @@ LEAD_SECONDS = 0.1
 
 
 async def run_at_rate(rate: float, calls: Iterable[Callable[[], Awaitable[object]]]) -> list[float]:
-    """Begin so much work a second; how long each took from the moment at which it was due."""
+    """Begin `rate` calls a second; returns the seconds of each from when it was due."""
     loop = asyncio.get_running_loop()
-    began, took = loop.time() + LEAD_SECONDS, list[float]()
+    began, durations = loop.time() + LEAD_SECONDS, list[float]()
 
-    async def timed(each: Callable[[], Awaitable[object]], due: float) -> None:
-        await each()
-        took.append(loop.time() - due)
+    async def timed(call: Callable[[], Awaitable[object]], due: float) -> None:
+        await call()
+        durations.append(loop.time() - due)
 
     async with asyncio.TaskGroup() as group:
-        for turn, each in enumerate(calls):
+        for turn, call in enumerate(calls):
             due = began + turn / rate
             await asyncio.sleep(due - loop.time())
-            group.create_task(timed(each, due))
-    return took
+            group.create_task(timed(call, due))
+    return durations

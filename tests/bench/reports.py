@@ -1,4 +1,4 @@
-"""What a measured program answers: one JSON object on stdout, of the same shape for all."""
+"""The reports of measured programs: one JSON object on stdout, of the same form for all."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ class SyncReport(msgspec.Struct):
 
 
 class LatencyReport(msgspec.Struct):
-    """Seconds from the writer's stamp to the start of the reconcile."""
+    """Seconds from the writer's timestamp to the start of the reconcile."""
 
     count: int = 0
     p50: float = 0.0
@@ -32,7 +32,7 @@ class LatencyReport(msgspec.Struct):
 
 
 class IdleReport(msgspec.Struct):
-    """What a synced informer costs while nothing changes."""
+    """The cost of a synced informer while nothing changes."""
 
     objects: int
     cpu_seconds: float
@@ -40,7 +40,7 @@ class IdleReport(msgspec.Struct):
 
 
 def summarise(values: Sequence[float]) -> LatencyReport:
-    """The percentiles of `values`, counted as the anchor counts them."""
+    """Return percentiles, computed as the anchor does."""
     if not values:
         return LatencyReport()
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""Measurements as a table to read and as JSON to keep."""
+"""Measurements as a table to read and as JSON to compare."""
 
 import json
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ class Measure:
 def new_measure(
     what: str, ours: float | None, anchor: float | None, target: str = "", unit: str = "s"
 ) -> Measure:
-    """A row whose ratio follows from its numbers."""
+    """Return a row with the ratio of its numbers."""
     ratio = ours / anchor if ours is not None and anchor else None
     return Measure(what, ours, anchor, ratio, target, unit)
 
 
 def text_table(measures: Sequence[Measure]) -> str:
-    """One line a measurement, in columns."""
+    """Return one line for each measurement, in columns."""
     rows = [HEADER, *(row_cells(measure) for measure in measures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     lines = [
@@ -50,7 +50,7 @@ def row_cells(measure: Measure) -> tuple[str, ...]:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """Seconds as s, ms or us, whichever reads best; other units as they are."""
+    """Format seconds as s, ms or us, and other units unchanged."""
     if value is None:
         return "-"
     if unit != "s":
@@ -63,5 +63,5 @@ def with_unit(value: float | None, unit: str) -> str:
 
 
 def write_json(measures: Sequence[Measure], path: Path) -> None:
-    """Keep `measures` for whoever compares runs."""
+    """Write the measurements for a comparison of runs."""
     path.write_text(json.dumps([asdict(measure) for measure in measures], indent=2) + "\n")

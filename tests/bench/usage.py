@@ -1,4 +1,4 @@
-"""What a process takes of the machine."""
+"""CPU and memory of a process."""
 
 import psutil
 
@@ -6,11 +6,11 @@ MEBIBYTE = 2**20
 
 
 def used_cpu_seconds(process: psutil.Process) -> float:
-    """Seconds of CPU so far."""
+    """Return the CPU seconds that the process has used so far."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 def resident_mebibytes(process: psutil.Process) -> float:
-    """MiB in use now."""
+    """Return the resident memory of the process in MiB."""
     return float(process.memory_info().rss) / MEBIBYTE

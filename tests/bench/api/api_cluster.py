@@ -1,4 +1,4 @@
-"""A control plane with our resource definitions and API processes, and no controller on it."""
+"""A control plane with our resource definitions and API processes, and without a controller."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,7 +29,7 @@ class ApiProcess:
 
 @dataclass(frozen=True)
 class ApiBenchCluster:
-    """The control plane, as its administrator sees it and as the API does without our code."""
+    """The control plane, with connections as administrator and as the API's account."""
 
     control_plane: ControlPlane
     admin_connection: Connection
@@ -38,25 +38,25 @@ class ApiBenchCluster:
 
 @asynccontextmanager
 async def run_api_bench_cluster() -> AsyncIterator[ApiBenchCluster]:
-    """Only the API server and etcd: whatever else took the CPU would be measured too."""
-    async with AsyncExitStack() as parts:
-        plane = await parts.enter_async_context(run_bare_control_plane())
+    """Run only the API server and etcd: other processes would be measured too."""
+    async with AsyncExitStack() as stack:
+        plane = await stack.enter_async_context(run_bare_control_plane())
         await product_processes.install_product(plane)
         token = (plane.layout.state_dir / "secrets" / f"token-{RUNTIME_API.name}").read_text()
-        admin = await parts.enter_async_context(open_connection(plane, CREATOR_COUNT))
-        bare = await parts.enter_async_context(open_connection(plane, BARE_CONNECTIONS, token))
+        admin = await stack.enter_async_context(open_connection(plane, CREATOR_COUNT))
+        bare = await stack.enter_async_context(open_connection(plane, BARE_CONNECTIONS, token))
         await eventually(lambda: bare.get(UNITS_PATH), tolerate=ApiStatusError)
         yield ApiBenchCluster(plane, admin, bare)
 
 
 @asynccontextmanager
 async def run_api(plane: ControlPlane, replica_number: int = 0) -> AsyncIterator[ApiProcess]:
-    """One replica of the API as it is shipped."""
-    home = plane.layout.state_dir
-    changes = {"kubeconfig": str(home / "kubeconfigs" / RUNTIME_API.name)}
+    """Run one replica of the API as it is shipped."""
+    state_dir = plane.layout.state_dir
+    changes = {"kubeconfig": str(state_dir / "kubeconfigs" / RUNTIME_API.name)}
     async with (
         product_processes.run_product_process(
-            RUNTIME_API, home / f"replica-{replica_number}", changes
+            RUNTIME_API, state_dir / f"replica-{replica_number}", changes
         ) as product,
         aiohttp.ClientSession(product.url, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):

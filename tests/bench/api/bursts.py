@@ -20,7 +20,7 @@ WARM_UP_COUNT = 30
 
 
 class Burst:
-    """Creates in turn on each replica, and what came of them."""
+    """Creates in turn on each replica, with the stock that they used and their errors."""
 
     def __init__(self, apis: Sequence[ApiProcess]) -> None:
         self._apis = apis
@@ -28,7 +28,7 @@ class Burst:
         self.refusals: list[str] = []
 
     async def send(self, count: int, prefix: str) -> list[float]:
-        """How long each create took."""
+        """Send creates, and return the seconds of each."""
         return await run_at_rate(
             OFFERED_RATE, [partial(self._create, prefix, n) for n in range(count)]
         )
@@ -42,23 +42,23 @@ class Burst:
 
 
 async def measure_bursts() -> list[Measure]:
-    """The last creates find almost nothing left, and still each finds its own."""
-    async with AsyncExitStack() as parts:
-        cluster = await parts.enter_async_context(run_api_bench_cluster())
+    """Measure a burst whose last creates compete for the last stock."""
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(run_api_bench_cluster())
         running = [run_api(cluster.control_plane, number) for number in range(REPLICAS)]
-        apis = [await parts.enter_async_context(each) for each in running]
+        apis = [await stack.enter_async_context(replica) for replica in running]
         await create_ready_stock(cluster.admin_connection, "warm", WARM_UP_COUNT)
         await Burst(apis).send(WARM_UP_COUNT, "warm")
         await create_ready_stock(cluster.admin_connection, "stock", CREATE_COUNT)
         burst, before = Burst(apis), total_cpu(apis)
         began = time.perf_counter() + LEAD_SECONDS
-        took = summarise(await burst.send(CREATE_COUNT, "unit"))
+        latency = summarise(await burst.send(CREATE_COUNT, "unit"))
         wall = time.perf_counter() - began
         cost = (total_cpu(apis) - before) / CREATE_COUNT
         return rows(
             burst,
             CREATE_COUNT / wall,
-            took,
+            latency,
             cost,
             max(resident_mebibytes(api.process) for api in apis),
         )
@@ -71,14 +71,14 @@ def total_cpu(apis: Sequence[ApiProcess]) -> float:
 def rows(
     burst: Burst, rate: float, latency: LatencyReport, cpu_per_create: float, rss: float
 ) -> list[Measure]:
-    what = f"{CREATE_COUNT} creates for {CREATE_COUNT} ready stock, {REPLICAS} replicas"
+    title = f"{CREATE_COUNT} creates for {CREATE_COUNT} ready stock, {REPLICAS} replicas"
     distinct = len(set(burst.taken_stock))
     return [
-        new_measure(f"{what}: made", len(burst.taken_stock), CREATE_COUNT, "= 1x", "units"),
-        new_measure(f"{what}: distinct stock taken", distinct, CREATE_COUNT, "= 1x", "units"),
-        new_measure(f"{what}: reached of the offered rate", rate, OFFERED_RATE, "", "/s"),
-        new_measure(f"{what}: p50", latency.p50, None),
-        new_measure(f"{what}: p99", latency.p99, None),
-        new_measure(f"{what}: CPU of the APIs for each", cpu_per_create, None),
-        new_measure(f"{what}: RSS of the largest API", rss, None, "", "MiB"),
+        new_measure(f"{title}: made", len(burst.taken_stock), CREATE_COUNT, "= 1x", "units"),
+        new_measure(f"{title}: distinct stock taken", distinct, CREATE_COUNT, "= 1x", "units"),
+        new_measure(f"{title}: reached of the offered rate", rate, OFFERED_RATE, "", "/s"),
+        new_measure(f"{title}: p50", latency.p50, None),
+        new_measure(f"{title}: p99", latency.p99, None),
+        new_measure(f"{title}: CPU of the APIs for each", cpu_per_create, None),
+        new_measure(f"{title}: RSS of the largest API", rss, None, "", "MiB"),
     ]

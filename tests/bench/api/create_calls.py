@@ -1,4 +1,4 @@
-"""Creates over HTTP, and the writes of a create without the API: what no API can do without."""
+"""Creates over HTTP, and the same writes without the API."""
 
 from typing import Any
 
@@ -27,17 +27,17 @@ CREATED_STATUS = 201
 
 
 class CreateFailedError(Exception):
-    """The API answered a create with something else than a new unit."""
+    """The API did not respond to a create with a new unit."""
 
 
 class StoredObject(msgspec.Struct):
-    """As much of a stored object as the next write needs."""
+    """The fields of a stored object that the next write needs."""
 
     metadata: ObjectMeta
 
 
 def create_request(name: str) -> dict[str, Any]:
-    """The body of a create, such as a product would send."""
+    """Return the body of a typical create."""
     return {
         "operationID": f"order-{name}",
         "name": name,
@@ -53,7 +53,7 @@ def create_request(name: str) -> dict[str, Any]:
 
 
 async def create_unit(api: ApiProcess, name: str) -> str:
-    """Make a unit of any stock; the name of the stock that it took."""
+    """Create a unit, and return the name of the stock that it used."""
     async with api.session.post(GPU_UNITS_PATH, json=create_request(name)) as response:
         body = await response.read()
     if response.status != CREATED_STATUS:
@@ -62,32 +62,32 @@ async def create_unit(api: ApiProcess, name: str) -> str:
 
 
 async def write_create_directly(connection: Connection, name: str, stock: GPUUnit) -> None:
-    """The four writes of a create, one after the other: record, claim, unit, outcome."""
+    """Do the four writes of a create one by one: Operation, stock claim, unit, status."""
     command = CreateUnitSchema().parse(create_request(name))
-    record = with_type(
+    operation_body = with_type(
         operation.KIND, operation_manifest(command, "bench", stock_ref_of(stock), None)
     )
-    await connection.create(OPERATIONS, record)
+    await connection.create(OPERATIONS, operation_body)
     await connection.patch(
         f"{units_path(STOCK_NAMESPACE)}/{stock.metadata.name}", claim_patch(command, stock)
     )
     body = with_type(gpuunit.KIND, unit_manifest(command, stock))
     unit = msgspec.json.decode(await connection.create(units_path(INSTANCE), body), type=GPUUnit)
-    place = f"{OPERATIONS}/{record['metadata']['name']}/status"
-    await connection.patch(place, {"status": succeeded_status(gpuunit.KIND, unit.metadata)})
+    status_path = f"{OPERATIONS}/{operation_body['metadata']['name']}/status"
+    await connection.patch(status_path, {"status": succeeded_status(gpuunit.KIND, unit.metadata)})
 
 
 def claim_patch(command: CreateUnit, stock: GPUUnit) -> dict[str, Any]:
-    mark = {
+    annotations = {
         wellknown.CLAIMED_BY_ANNOTATION: command.name,
         wellknown.CLAIM_OPERATION_ANNOTATION: command.operation_id,
         wellknown.ATTEMPT_ANNOTATION: "0",
         wellknown.CLAIMED_AT_ANNOTATION: TIMESTAMP,
     }
     meta = stock.metadata
-    condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+    preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
     labels = {wellknown.CLAIMED_LABEL: "true"}
-    return {"metadata": {**condition, "labels": labels, "annotations": mark}}
+    return {"metadata": {**preconditions, "labels": labels, "annotations": annotations}}
 
 
 def with_type(kind: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Creates at a steady rate, beside the bare writes that each of them consists of."""
+"""Creates at a steady rate, compared with the bare writes that each of them consists of."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +20,7 @@ WARM_UP_COUNT = 45
 
 
 async def measure_creates() -> list[Measure]:
-    """In turns on one control plane, and of each side the better of its rounds."""
+    """Measure both sides in turns on one control plane; of each, the best of its rounds."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await run_direct_round(cluster, "first", WARM_UP_COUNT)
         await run_api_round(cluster, api, "warm", WARM_UP_COUNT)
@@ -34,27 +34,27 @@ async def measure_creates() -> list[Measure]:
 
 
 async def run_direct_round(cluster: ApiBenchCluster, name: str, count: int) -> LatencyReport:
-    """The writes alone."""
+    """Measure the writes alone."""
     stock = await create_ready_stock(cluster.admin_connection, name, count)
     writes = [
         partial(write_create_directly, cluster.api_account_connection, unit_name(unit), unit)
         for unit in stock
     ]
-    took = await run_at_rate(OFFERED_RATE, writes)
+    durations = await run_at_rate(OFFERED_RATE, writes)
     await remove_stock(cluster.admin_connection)
-    return summarise(took)
+    return summarise(durations)
 
 
 async def run_api_round(
     cluster: ApiBenchCluster, api: ApiProcess, name: str, count: int
 ) -> LatencyReport:
-    """The same over HTTP, where the API chooses among the stock."""
+    """Measure creates over HTTP, where the API chooses the stock."""
     stock = await create_ready_stock(cluster.admin_connection, name, count)
-    took = await run_at_rate(
+    durations = await run_at_rate(
         OFFERED_RATE, [partial(create_unit, api, unit_name(unit)) for unit in stock]
     )
     await remove_stock(cluster.admin_connection)
-    return summarise(took)
+    return summarise(durations)
 
 
 def unit_name(stock: GPUUnit) -> str:
@@ -62,20 +62,23 @@ def unit_name(stock: GPUUnit) -> str:
 
 
 def best_of(rounds: Sequence[LatencyReport]) -> LatencyReport:
-    """The best that was seen of each figure: what is worse was somebody else's load."""
+    """Return the best of each figure: worse ones are due to other load on the machine."""
     return LatencyReport(
         rounds[0].count,
-        *(min(getattr(each, part) for each in rounds) for part in ("p50", "p90", "p99", "max")),
+        *(
+            min(getattr(report, figure) for report in rounds)
+            for figure in ("p50", "p90", "p99", "max")
+        ),
     )
 
 
 def rows(
     api: LatencyReport, direct: LatencyReport, cpu_per_create: float, rss: float
 ) -> list[Measure]:
-    what = f"create at {OFFERED_RATE}/s against its four bare writes"
+    title = f"create at {OFFERED_RATE}/s against its four bare writes"
     return [
-        new_measure(f"{what}, p50", api.p50, direct.p50, "<= 1.5x"),
-        new_measure(f"{what}, p99", api.p99, direct.p99, "<= 4x"),
+        new_measure(f"{title}, p50", api.p50, direct.p50, "<= 1.5x"),
+        new_measure(f"{title}, p99", api.p99, direct.p99, "<= 4x"),
         new_measure("CPU of the API for a create", cpu_per_create, None),
         new_measure("RSS of the API after creates", rss, None, "", "MiB"),
     ]

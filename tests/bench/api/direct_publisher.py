@@ -1,4 +1,4 @@
-"""The least that an ingress can do: parse the body, publish it once, answer."""
+"""A minimal ingress: parses the body, publishes it once, responds."""
 
 import argparse
 
@@ -13,16 +13,16 @@ NATS_CLIENT = web.AppKey("client", Client)
 
 
 async def accept(request: web.Request) -> web.Response:
-    """Publish what was sent, and wait until the stream has it."""
+    """Publish the body, and wait until the stream has stored it."""
     body = await request.read()
-    asked = msgspec.json.decode(body, type=dict[str, object])
-    subject = QueueNames().call_subject("bare", str(asked["invocationID"]))
-    answer = await request.app[NATS_CLIENT].request(subject, body, timeout=5.0)
-    return web.Response(body=answer.data, status=202, content_type="application/json")
+    invocation = msgspec.json.decode(body, type=dict[str, object])
+    subject = QueueNames().call_subject("bare", str(invocation["invocationID"]))
+    reply = await request.app[NATS_CLIENT].request(subject, body, timeout=5.0)
+    return web.Response(body=reply.data, status=202, content_type="application/json")
 
 
 async def application(url: str) -> web.Application:
-    """The whole program."""
+    """Return the web application."""
     app = web.Application()
     app[NATS_CLIENT] = await nats.connect(url)
     app.router.add_post("/", accept)
@@ -35,9 +35,9 @@ def main() -> None:
     )
     parser.add_argument("url")
     parser.add_argument("port", type=int)
-    told = parser.parse_args()
+    options = parser.parse_args()
     web.run_app(
-        application(told.url), host="127.0.0.1", port=told.port, access_log=None, print=None
+        application(options.url), host="127.0.0.1", port=options.port, access_log=None, print=None
     )
 
 

@@ -1,4 +1,4 @@
-"""Health, asked for far more often than anybody should: answered from memory."""
+"""Health requests at a high rate, which the API answers from memory."""
 
 import asyncio
 import time
@@ -15,13 +15,13 @@ from tests.bench.usage import resident_mebibytes, used_cpu_seconds
 
 OFFERED_RATE = 1_000
 SECONDS = 5
-REST_SECONDS = 10.0  # all that goes on in the background has come round once
+REST_SECONDS = 10.0  # longer than the period of every background task
 REQUEST_COUNT = OFFERED_RATE * SECONDS
 KUBERNETES_CALLS_METRIC = "rest_client_requests_total"
 
 
 async def measure_health() -> list[Measure]:
-    """The calls to Kubernetes meanwhile, beside those in as much time without any request."""
+    """Compare calls to Kubernetes during the requests with those without any."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await run_at_rate(OFFERED_RATE, [partial(get_health, api.session)] * OFFERED_RATE)
         before = await kubernetes_call_count(api.session)
@@ -31,26 +31,26 @@ async def measure_health() -> list[Measure]:
 
 
 async def measure_requests(api: ApiProcess, idle_calls_per_second: float) -> list[Measure]:
-    before, spent = await kubernetes_call_count(api.session), used_cpu_seconds(api.process)
+    before, cpu_seconds = await kubernetes_call_count(api.session), used_cpu_seconds(api.process)
     began = time.perf_counter() + LEAD_SECONDS
-    took = summarise(
+    latency = summarise(
         await run_at_rate(OFFERED_RATE, [partial(get_health, api.session)] * REQUEST_COUNT)
     )
     seconds = time.perf_counter() - began
     rate = REQUEST_COUNT / seconds
-    spent = (used_cpu_seconds(api.process) - spent) / REQUEST_COUNT
-    meanwhile = (await kubernetes_call_count(api.session) - before) / seconds
-    what = f"health at {OFFERED_RATE:,}/s"
+    cpu_seconds = (used_cpu_seconds(api.process) - cpu_seconds) / REQUEST_COUNT
+    calls_per_second = (await kubernetes_call_count(api.session) - before) / seconds
+    title = f"health at {OFFERED_RATE:,}/s"
     return [
-        new_measure(f"{what}: reached of the offered rate", rate, OFFERED_RATE, "", "/s"),
-        new_measure(f"{what}: p50", took.p50, None),
-        new_measure(f"{what}: p99", took.p99, None),
+        new_measure(f"{title}: reached of the offered rate", rate, OFFERED_RATE, "", "/s"),
+        new_measure(f"{title}: p50", latency.p50, None),
+        new_measure(f"{title}: p99", latency.p99, None),
         new_measure(
-            f"{what}: calls to Kubernetes a second against those at rest",
-            *(meanwhile, idle_calls_per_second, "about 1x", "/s"),
+            f"{title}: calls to Kubernetes a second against those at rest",
+            *(calls_per_second, idle_calls_per_second, "about 1x", "/s"),
         ),
-        new_measure(f"{what}: CPU of the API for each", spent, None),
-        new_measure(f"{what}: RSS of the API", resident_mebibytes(api.process), None, "", "MiB"),
+        new_measure(f"{title}: CPU of the API for each", cpu_seconds, None),
+        new_measure(f"{title}: RSS of the API", resident_mebibytes(api.process), None, "", "MiB"),
     ]
 
 
@@ -61,8 +61,10 @@ async def get_health(session: aiohttp.ClientSession) -> None:
 
 
 async def kubernetes_call_count(session: aiohttp.ClientSession) -> float:
-    """How often the API has asked Kubernetes for something since it began."""
+    """Return how many calls to Kubernetes the API has made since its start."""
     async with session.get("/metrics") as response:
         text = await response.text()
-    samples = (each for family in text_string_to_metric_families(text) for each in family.samples)
-    return sum(each.value for each in samples if each.name == KUBERNETES_CALLS_METRIC)
+    samples = (
+        sample for family in text_string_to_metric_families(text) for sample in family.samples
+    )
+    return sum(sample.value for sample in samples if sample.name == KUBERNETES_CALLS_METRIC)

@@ -1,4 +1,4 @@
-"""Invocations as fast as they are accepted, beside a program that only publishes them."""
+"""Invocations at the highest rate, compared with a program that only publishes them."""
 
 import asyncio
 import itertools
@@ -35,13 +35,13 @@ PAYLOAD = {"prompt": "x" * 400, "temperature": 0.7, "tags": ["a", "b"]}
 
 
 async def measure_ingest() -> list[Measure]:
-    """In turns on one queue, and of each side the median of its rounds."""
+    """Measure both sides in turns on one queue; of each, the median of its rounds."""
     async with run_api_bench_cluster() as cluster:
-        home = cluster.control_plane.layout.state_dir
+        state_dir = cluster.control_plane.layout.state_dir
         async with (
-            new_nats_server(home / "queue") as server,
+            new_nats_server(state_dir / "queue") as server,
             run_api_with_function(cluster, server) as (ours, process),
-            run_direct_publisher(server, home / "bare") as bare,
+            run_direct_publisher(server, state_dir / "bare") as bare,
         ):
             numbers = itertools.count()
             await measure_rate(ours, INVOCATIONS, numbers, CALLER_COUNT * 4)
@@ -62,26 +62,26 @@ async def measure_ingest() -> list[Measure]:
 async def run_api_with_function(
     cluster: ApiBenchCluster, server: NATSServer
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, psutil.Process]]:
-    """One replica of the API as it is shipped, with a function that takes everything."""
-    home = cluster.control_plane.layout.state_dir
-    kubeconfig = str(home / "kubeconfigs" / RUNTIME_API.name)
+    """Run one replica of the API as it is shipped, with a function that accepts everything."""
+    state_dir = cluster.control_plane.layout.state_dir
+    kubeconfig = str(state_dir / "kubeconfigs" / RUNTIME_API.name)
     changes = {"kubeconfig": kubeconfig, "nats": nats_settings(server)}
     async with (
-        product_processes.run_product_process(RUNTIME_API, home / "api", changes) as product,
+        product_processes.run_product_process(RUNTIME_API, state_dir / "api", changes) as product,
         aiohttp.ClientSession(product.url, connector=aiohttp.TCPConnector(limit=0)) as session,
     ):
-        caller = ApiClient(product.url)
-        await wait_queue_connected(caller)
-        answer = await caller.post(FUNCTIONS, {**FUNCTION_REQUEST, "maxQueued": 1_000_000})
-        assert answer.status == 201, answer.body
+        client = ApiClient(product.url)
+        await wait_queue_connected(client)
+        response = await client.post(FUNCTIONS, {**FUNCTION_REQUEST, "maxQueued": 1_000_000})
+        assert response.status == 201, response.body
         yield session, psutil.Process(product.process.pid)
 
 
 @asynccontextmanager
 async def run_direct_publisher(
-    server: NATSServer, home: Path
+    server: NATSServer, state_dir: Path
 ) -> AsyncIterator[aiohttp.ClientSession]:
-    """The program that we are held against."""
+    """Run the program that the API is compared with."""
     port = new_port()
     arguments = (
         sys.executable,
@@ -90,7 +90,7 @@ async def run_direct_publisher(
         server.admin_url,
         str(port),
     )
-    process = Process(Command("bare-ingest", arguments), home)
+    process = Process(Command("bare-ingest", arguments), state_dir)
     process.start()
     try:
         url, connector = f"http://{HOST}:{port}", aiohttp.TCPConnector(limit=0)
@@ -109,7 +109,7 @@ async def measure_rate(
     invocation_numbers: "itertools.count[int]",
     count: int,
 ) -> float:
-    """Invocations a second, by callers who each wait for their answer."""
+    """Return the invocations a second of callers that each wait for their response."""
 
     async def caller() -> None:
         for _ in range(count // CALLER_COUNT):
@@ -133,9 +133,9 @@ async def post_invocation(session: aiohttp.ClientSession, path: str, number: int
 def rows(
     api_rate: float, direct_rate: float, cpu_per_invocation: float, rss: float
 ) -> list[Measure]:
-    what = "invocations accepted a second against a bare parse and publish"
+    title = "invocations accepted a second against a bare parse and publish"
     return [
-        new_measure(what, api_rate, direct_rate, ">= 0.5x", "/s"),
+        new_measure(title, api_rate, direct_rate, ">= 0.5x", "/s"),
         new_measure("CPU of the API for an invocation", cpu_per_invocation, None),
         new_measure("RSS of the API after invocations", rss, None, "", "MiB"),
     ]

@@ -1,4 +1,4 @@
-"""A long list of units through the API, beside the API server's own list and the encoding."""
+"""A long list of units through the API, compared with the API server's own and the encoding."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -32,7 +32,7 @@ SOURCE_STOCK = GPUUnit(
 
 
 class ListMeta(msgspec.Struct):
-    """Where a list goes on."""
+    """The continue token of a page."""
 
     token: str = msgspec.field(name="continue", default="")
 
@@ -53,14 +53,14 @@ class ApiPage(msgspec.Struct):
 
 @dataclass
 class TimedList:
-    """Seconds for each page, and all that the pages held."""
+    """The seconds and bodies of all pages of a list."""
 
     seconds: list[float]
     bodies: list[bytes]
 
 
 async def measure_listings() -> list[Measure]:
-    """In turns, and of each side the best of its rounds."""
+    """Measure both sides in turns; of each, the best of its rounds."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await create_ready_units(
             cluster.admin_connection, INSTANCE, [user_unit_manifest(n) for n in range(UNIT_COUNT)]
@@ -85,13 +85,13 @@ async def measure_listings() -> list[Measure]:
 
 
 def user_unit_manifest(number: int) -> dict[str, Any]:
-    """A unit such as the API makes."""
+    """Return a unit as the API creates it."""
     command = CreateUnitSchema().parse(create_request(f"unit-{number:05d}"))
     return with_type(gpuunit.KIND, unit_manifest(command, SOURCE_STOCK))
 
 
 async def time_kubernetes_list(cluster: ApiBenchCluster) -> TimedList:
-    """What the API server takes by itself."""
+    """Time the list of the API server."""
     path = units_path(INSTANCE)
     return await time_pages(
         lambda token: cluster.api_account_connection.get(
@@ -102,7 +102,7 @@ async def time_kubernetes_list(cluster: ApiBenchCluster) -> TimedList:
 
 
 async def time_api_list(session: aiohttp.ClientSession) -> TimedList:
-    """The same through the API."""
+    """Time the same list through the API."""
 
     async def page(token: str) -> bytes:
         async with session.get(
@@ -117,15 +117,15 @@ async def time_api_list(session: aiohttp.ClientSession) -> TimedList:
 async def time_pages(
     fetch_page: Callable[[str], Awaitable[bytes]], token_of: Callable[[bytes], str]
 ) -> TimedList:
-    """Page after page; only the time for the answers counts."""
-    found, token = TimedList([], []), ""
-    while token or not found.bodies:
+    """Fetch page after page; only the time of the requests counts."""
+    timed, token = TimedList([], []), ""
+    while token or not timed.bodies:
         began = time.perf_counter()
         body = await fetch_page(token)
-        found.seconds.append(time.perf_counter() - began)
-        found.bodies.append(body)
+        timed.seconds.append(time.perf_counter() - began)
+        timed.bodies.append(body)
         token = token_of(body)
-    return found
+    return timed
 
 
 def continue_query(token: str) -> dict[str, str]:
@@ -133,29 +133,29 @@ def continue_query(token: str) -> dict[str, str]:
 
 
 def encoding_times(bodies: Sequence[bytes]) -> list[float]:
-    """Seconds to write each answer as JSON, once everything that it says is at hand."""
+    """Return the seconds to encode each page as JSON, without collecting its values."""
     return [min(time_encoding(msgspec.json.decode(body)) for _ in range(ROUNDS)) for body in bodies]
 
 
-def time_encoding(answer: object) -> float:
+def time_encoding(page: object) -> float:
     began = time.perf_counter()
-    msgspec.json.encode(answer)
+    msgspec.json.encode(page)
     return time.perf_counter() - began
 
 
 def best_page_times(rounds: Sequence[TimedList]) -> list[float]:
-    """The best that was seen of each page: what is worse was somebody else's load."""
-    return [min(pages) for pages in zip(*(each.seconds for each in rounds), strict=True)]
+    """Return the best time of each page: worse ones are due to other load on the machine."""
+    return [min(pages) for pages in zip(*(timed.seconds for timed in rounds), strict=True)]
 
 
 def rows(
     api: Sequence[TimedList], kubernetes: Sequence[TimedList], encoding: list[float]
 ) -> list[Measure]:
-    pages, bare = best_page_times(api), best_page_times(kubernetes)
-    what = f"list of {UNIT_COUNT:,} units against the server's own"
-    whole = sum(bare) + sum(encoding)
+    pages, bare_pages = best_page_times(api), best_page_times(kubernetes)
+    title = f"list of {UNIT_COUNT:,} units against the server's own"
+    bare_total = sum(bare_pages) + sum(encoding)
     return [
-        new_measure(f"{what}, pages of {PAGE_SIZE}", sum(pages), whole, "<= 1.3x"),
-        new_measure(f"{what}, the first page", pages[0], bare[0] + encoding[0], "<= 1.3x"),
-        new_measure(f"{what}, of which encoding", None, sum(encoding)),
+        new_measure(f"{title}, pages of {PAGE_SIZE}", sum(pages), bare_total, "<= 1.3x"),
+        new_measure(f"{title}, the first page", pages[0], bare_pages[0] + encoding[0], "<= 1.3x"),
+        new_measure(f"{title}, of which encoding", None, sum(encoding)),
     ]

@@ -1,4 +1,4 @@
-"""Units made by hand and said to be Ready, so that no controller has a part in what is measured."""
+"""Units with a written Ready status, so that no controller takes part in a measurement."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,32 +16,32 @@ TIMESTAMP = "2026-11-16T04:40:00Z"
 
 
 def units_path(namespace: str) -> str:
-    """The path of all units in a namespace."""
+    """Return the path of all units in a namespace."""
     return f"/apis/{GROUP}/{VERSION}/namespaces/{namespace}/{PLURAL}"
 
 
 async def create_ready_stock(admin: Connection, prefix: str, count: int) -> list[GPUUnit]:
-    """So many stock units of one GPU that can be claimed at once."""
+    """Create stock units of one GPU that can be claimed at once."""
     return await create_ready_units(
         admin, STOCK_NAMESPACE, [stock_unit_manifest(f"{prefix}-{n:04d}") for n in range(count)]
     )
 
 
 async def remove_stock(admin: Connection) -> None:
-    """What was claimed, as a controller would have done before long."""
+    """Delete claimed stock, as a controller would."""
     await admin.send("DELETE", units_path(STOCK_NAMESPACE), {})
 
 
 async def create_ready_units(
     admin: Connection, namespace: str, bodies: Sequence[Mapping[str, Any]]
 ) -> list[GPUUnit]:
-    """Make units and write their status, a few at a time."""
-    made: list[GPUUnit] = []
-    waiting = iter(bodies)
+    """Create units and write their status, a few at a time."""
+    created: list[GPUUnit] = []
+    pending = iter(bodies)
     async with asyncio.TaskGroup() as group:
         for _ in range(CREATOR_COUNT):
-            group.create_task(create_each(admin, units_path(namespace), waiting, made))
-    return made
+            group.create_task(create_each(admin, units_path(namespace), pending, created))
+    return created
 
 
 async def create_each(
@@ -60,13 +60,13 @@ def stock_unit_manifest(name: str) -> dict[str, Any]:
 
 
 def unit_manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A unit of one GPU with whatever else it has."""
-    envelope = {"specName": SPEC_NAME, "cpu": "1", "memory": "8Gi", "gpu": 1}
+    """Return a unit of one GPU with further fields of its spec."""
+    machine = {"specName": SPEC_NAME, "cpu": "1", "memory": "8Gi", "gpu": 1}
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,
         "metadata": metadata,
-        "spec": {**envelope, **spec},
+        "spec": {**machine, **spec},
     }
 
 

@@ -1,4 +1,4 @@
-"""The API server's audit log: what one account wrote, counted the same way for everybody."""
+"""The API server's audit log: the writes of one account, counted equally for all contenders."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,20 +15,20 @@ EVENTS = "events"
 
 
 class ObjectReference(msgspec.Struct):
-    """What a request was about."""
+    """The resource of a request."""
 
     resource: str = ""
     subresource: str = ""
 
 
 class ResponseStatus(msgspec.Struct):
-    """How a request ended."""
+    """The status of a response."""
 
     code: int = 0
 
 
 class AuditEvent(msgspec.Struct, rename="camel"):
-    """As much of an audit event as counting needs."""
+    """The fields of an audit event that counting needs."""
 
     verb: str
     object_ref: ObjectReference = msgspec.field(default_factory=ObjectReference)
@@ -36,14 +36,14 @@ class AuditEvent(msgspec.Struct, rename="camel"):
 
     @property
     def description(self) -> str:
-        """Such as `patch gpuunits/status`, and the code of a refusal."""
+        """Return a text such as `patch gpuunits/status`, with the code of an error."""
         parts = filter(None, (self.object_ref.resource, self.object_ref.subresource))
         refused = f" {self.response_status.code}" if self.response_status.code >= 400 else ""
         return f"{self.verb} {'/'.join(parts)}{refused}"
 
 
 def audit_policy(account: str) -> dict[str, object]:
-    """Only the writes of `account`, one line each."""
+    """Return a policy that logs only the writes of `account`, one line each."""
     return {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -56,17 +56,19 @@ def audit_policy(account: str) -> dict[str, object]:
 
 
 def enable_audit_log(plane: ControlPlane, account: str) -> Path:
-    """Let the server of `plane`, which does not run yet, write down what `account` writes."""
-    home = plane.layout.state_dir
-    policy_path, log = home / "audit-policy.yaml", home / "audit.log"
+    """Make the server of `plane`, which does not run yet, log the writes of `account`."""
+    state_dir = plane.layout.state_dir
+    policy_path, log = state_dir / "audit-policy.yaml", state_dir / "audit.log"
     policy_path.write_text(yaml.safe_dump(audit_policy(account)))
     command = plane.kube_apiserver.command
     flags = (f"--audit-policy-file={policy_path}", f"--audit-log-path={log}")
-    plane.kube_apiserver = Process(replace(command, arguments=(*command.arguments, *flags)), home)
+    plane.kube_apiserver = Process(
+        replace(command, arguments=(*command.arguments, *flags)), state_dir
+    )
     return log
 
 
 def count_writes(log: Path) -> Counter[str]:
-    """How often each thing was written, Events left out."""
+    """Return the number of writes by description, without Events."""
     lines = msgspec.json.Decoder(AuditEvent).decode_lines(log.read_bytes())
     return Counter(line.description for line in lines if line.object_ref.resource != EVENTS)

@@ -1,4 +1,4 @@
-"""See from outside, by watching, when each unit is bound, runs and is Ready."""
+"""The times at which each unit is bound, runs and is ready, as a watch sees them."""
 
 import asyncio
 import time
@@ -16,34 +16,34 @@ RETRY_SECONDS = 0.05
 
 
 class ObservedMetadata(msgspec.Struct):
-    """Which object it is."""
+    """The name and labels of an object."""
 
     name: str = ""
     labels: dict[str, str] = {}
 
 
 class ObservedSpec(msgspec.Struct, rename="camel"):
-    """Of a pod: where it was put."""
+    """The node of a pod."""
 
     node_name: str = ""
 
 
 class ObservedCondition(msgspec.Struct):
-    """One of the things that a pod says of itself."""
+    """A condition of a pod."""
 
     type: str
     status: str
 
 
 class ObservedStatus(msgspec.Struct):
-    """How far it is."""
+    """The phase and the conditions of an object."""
 
     phase: str = ""
     conditions: list[ObservedCondition] = []
 
 
 class ObservedObject(msgspec.Struct):
-    """As much of a unit or a pod as the bench looks at."""
+    """The fields of a unit or a pod that the benchmark reads."""
 
     metadata: ObservedMetadata
     spec: ObservedSpec = msgspec.field(default_factory=ObservedSpec)
@@ -57,7 +57,7 @@ class WatchEvent(msgspec.Struct):
 
 
 class FirstSeenTimes:
-    """When something was first seen of each unit."""
+    """The time at which a state was first seen of each unit."""
 
     def __init__(
         self, unit_of: Callable[[ObservedObject], str | None], expected_count: int
@@ -75,19 +75,20 @@ class FirstSeenTimes:
 
 
 def ready_unit_name(observed: ObservedObject) -> str | None:
-    """The name of a unit that is Ready."""
+    """Return the name of a unit that is Ready, otherwise None."""
     return observed.metadata.name if observed.status.phase == UnitPhase.READY else None
 
 
 def unit_of_bound_pod(observed: ObservedObject) -> str | None:
-    """The unit of a pod that has a node."""
+    """Return the unit of a pod that has a node, otherwise None."""
     return observed.metadata.labels.get(UNIT_LABEL) if observed.spec.node_name else None
 
 
 def unit_of_ready_pod(observed: ObservedObject) -> str | None:
-    """The unit of a pod that does its work."""
+    """Return the unit of a ready pod, otherwise None."""
     is_ready = any(
-        (each.type, each.status) == ("Ready", "True") for each in observed.status.conditions
+        (condition.type, condition.status) == ("Ready", "True")
+        for condition in observed.status.conditions
     )
     return observed.metadata.labels.get(UNIT_LABEL) if is_ready else None
 
@@ -96,17 +97,17 @@ def unit_of_ready_pod(observed: ObservedObject) -> str | None:
 async def record_first_seen(
     connection: Connection, path: str, *recorders: FirstSeenTimes
 ) -> AsyncIterator[None]:
-    """Note what a watch of everything at `path` tells while the block lasts."""
+    """Watch all objects at `path` for the length of the block."""
     async with asyncio.TaskGroup() as group:
-        following = group.create_task(watch_until_cancelled(connection, path, recorders))
+        watch = group.create_task(watch_until_cancelled(connection, path, recorders))
         yield
-        following.cancel()
+        watch.cancel()
 
 
 async def watch_until_cancelled(
     connection: Connection, path: str, recorders: Sequence[FirstSeenTimes]
 ) -> None:
-    """A busy server ends watches or refuses them; a new one begins with everything there is."""
+    """Watch again when a busy server ends or refuses a watch; a new one begins with all objects."""
     while True:
         try:
             await watch_once(connection, path, recorders)
@@ -123,5 +124,5 @@ async def watch_once(
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             item = decode(line).object
-            for each in recorders:
-                each.record(item, now)
+            for recorder in recorders:
+                recorder.record(item, now)

@@ -1,4 +1,4 @@
-"""What our processes take while a thousand units are at rest, beside an empty cluster and Go."""
+"""Our processes with a thousand units at rest, compared with an empty cluster and with Go."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,38 +23,38 @@ from tests.bench.usage import resident_mebibytes, used_cpu_seconds
 from tests.support.cluster import product_processes
 
 IDLE_SECONDS = 30.0
-SETTLE_SECONDS = 10.0  # Events are written behind, and the collector of garbage follows
+SETTLE_SECONDS = 10.0  # Events are written later, and the garbage collector runs
 MAX_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class IdleCost:
-    """One process at rest."""
+    """The CPU and memory of one process at rest."""
 
     cpu_seconds: float
     rss: float
 
 
 async def measure_idle_processes(count: int) -> list[Measure]:
-    """Our controller and the API, first with nothing and then with all units; then the other."""
-    async with run_unit_bench_cluster(count) as cluster, AsyncExitStack() as parts:
-        admin = await parts.enter_async_context(
+    """Measure our controller and API without units and with all, then the Go controller."""
+    async with run_unit_bench_cluster(count) as cluster, AsyncExitStack() as stack:
+        admin = await stack.enter_async_context(
             open_connection(cluster.control_plane, CREATOR_COUNT + 1)
         )
         processes = [
-            await start_controller(parts, our_controller_contender(), cluster),
-            await start_api(parts, cluster),
+            await start_controller(stack, our_controller_contender(), cluster),
+            await start_api(stack, cluster),
         ]
         empty = await measure_idle(processes)
         await create_ready_units(admin, count)
         before = count_writes(cluster.audit_log).total()
         full = await measure_idle(processes)
         writes = count_writes(cluster.audit_log).total() - before
-    async with run_unit_bench_cluster(count) as cluster, AsyncExitStack() as parts:
-        admin = await parts.enter_async_context(
+    async with run_unit_bench_cluster(count) as cluster, AsyncExitStack() as stack:
+        admin = await stack.enter_async_context(
             open_connection(cluster.control_plane, CREATOR_COUNT + 1)
         )
-        other = [await start_controller(parts, controller_runtime_contender(), cluster)]
+        other = [await start_controller(stack, controller_runtime_contender(), cluster)]
         await create_ready_units(admin, count)
         theirs = (await measure_idle(other))[0]
     return rows(count, empty, full, theirs, writes)
@@ -75,7 +75,7 @@ async def start_api(stack: AsyncExitStack, cluster: UnitBenchCluster) -> psutil.
 
 
 async def create_ready_units(admin: Connection, count: int) -> None:
-    """So many units that are Ready, and some time for whatever follows that."""
+    """Create units, and wait until all are Ready and the follow-up work is done."""
     ready = FirstSeenTimes(ready_unit_name, count)
     async with record_first_seen(admin, UNITS_PATH, ready):
         await create_units(admin, count)
@@ -85,7 +85,7 @@ async def create_ready_units(admin: Connection, count: int) -> None:
 
 
 async def measure_idle(processes: Sequence[psutil.Process]) -> list[IdleCost]:
-    """What each of them takes while nothing happens."""
+    """Measure each process while nothing happens."""
     before = [used_cpu_seconds(process) for process in processes]
     await asyncio.sleep(IDLE_SECONDS)
     return [
@@ -101,7 +101,7 @@ def rows(
     go_controller: IdleCost,
     writes: int,
 ) -> list[Measure]:
-    """The controller beside the Go one, and each process beside itself without units."""
+    """Compare the controller with the Go one, and each process with itself without units."""
     span = f"in {IDLE_SECONDS:g} s with {count:,} units at rest"
     table = [
         new_measure(
@@ -114,10 +114,14 @@ def rows(
         ),
         new_measure(f"writes of the controller {span}", writes, None, "0", "writes"),
     ]
-    for name, all_, none in zip(("controller", "API"), with_units, without_units, strict=True):
-        cost = all_.cpu_seconds, none.cpu_seconds
+    for name, loaded, unloaded in zip(
+        ("controller", "API"), with_units, without_units, strict=True
+    ):
+        cost = loaded.cpu_seconds, unloaded.cpu_seconds
         table += [
             new_measure(f"CPU of the {name} {span} (without any)", *cost),
-            new_measure(f"RSS of the {name} then (without any)", all_.rss, none.rss, "", "MiB"),
+            new_measure(
+                f"RSS of the {name} then (without any)", loaded.rss, unloaded.rss, "", "MiB"
+            ),
         ]
     return table

@@ -1,4 +1,4 @@
-"""Storages from created to Ready: what many of them cost each, beside what a few do."""
+"""Storages from created to Ready: the cost of each among many, compared with a few."""
 
 import asyncio
 import time
@@ -26,13 +26,13 @@ LARGE_BATCH = 500
 ROUNDS = 4
 CREATOR_COUNT = 8
 MAX_SECONDS = 600.0
-SETTLE_SECONDS = 3.0  # a write too many would come now
+SETTLE_SECONDS = 3.0  # a superfluous write would happen now
 STORAGES_PATH = f"/apis/{GROUP}/{VERSION}/namespaces/runtime-instance/{PLURAL}"
 
 
 @dataclass(frozen=True)
 class BatchCost:
-    """What some storages needed that were created one upon the other."""
+    """The time, writes and CPU of some storages that were created together."""
 
     count: int
     ready: LatencyReport
@@ -43,7 +43,7 @@ class BatchCost:
 
 @dataclass(frozen=True)
 class StoragesBench:
-    """A cluster with our controller, and who looks at it."""
+    """A cluster with our controller, and a client with all rights."""
 
     cluster: UnitBenchCluster
     admin: Connection
@@ -51,7 +51,7 @@ class StoragesBench:
 
 
 async def measure_storages() -> list[Measure]:
-    """A few at a time alone, then many, then as few again among the many."""
+    """Measure a few storages alone, then many, then a few among the many."""
     async with run_storages_bench() as bench:
         await run_batch(bench, "first", SMALL_BATCH)
         alone = [await run_batch(bench, f"alone-{turn}", SMALL_BATCH) for turn in range(ROUNDS)]
@@ -62,43 +62,43 @@ async def measure_storages() -> list[Measure]:
 
 @asynccontextmanager
 async def run_storages_bench() -> AsyncIterator[StoragesBench]:
-    async with AsyncExitStack() as parts:
-        cluster = await parts.enter_async_context(run_unit_bench_cluster(0))
-        admin = await parts.enter_async_context(
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(run_unit_bench_cluster(0))
+        admin = await stack.enter_async_context(
             open_connection(cluster.control_plane, CREATOR_COUNT + 1)
         )
-        process = await parts.enter_async_context(our_controller_contender().run(cluster))
+        process = await stack.enter_async_context(our_controller_contender().run(cluster))
         yield StoragesBench(cluster, admin, psutil.Process(process.pid))
 
 
 async def run_batch(bench: StoragesBench, prefix: str, count: int) -> BatchCost:
-    """Create them a few at a time, wait until the last is Ready, and look at what that took."""
+    """Create storages, wait until the last is Ready, and measure the cost."""
     writes = count_writes(bench.cluster.audit_log).total()
-    spent = used_cpu_seconds(bench.controller)
+    cpu_seconds = used_cpu_seconds(bench.controller)
     ready = FirstSeenTimes(lambda item: ready_storage_name(item, prefix), count)
     async with record_first_seen(bench.admin, STORAGES_PATH, ready):
         sent = await create_storages(bench.admin, prefix, count)
         async with asyncio.timeout(MAX_SECONDS):
             await ready.all_seen.wait()
-    spent = used_cpu_seconds(bench.controller) - spent
+    cpu_seconds = used_cpu_seconds(bench.controller) - cpu_seconds
     await asyncio.sleep(SETTLE_SECONDS)
     return BatchCost(
         count,
         summarise([at - sent[name] for name, at in ready.seconds_by_unit.items()]),
         max(ready.seconds_by_unit.values()) - min(sent.values()),
         count_writes(bench.cluster.audit_log).total() - writes,
-        spent,
+        cpu_seconds,
     )
 
 
 def ready_storage_name(observed: ObservedObject, prefix: str) -> str | None:
     name = observed.metadata.name
-    is_one = name.startswith(f"{prefix}-") and observed.status.phase == StoragePhase.READY
-    return name if is_one else None
+    is_ready = name.startswith(f"{prefix}-") and observed.status.phase == StoragePhase.READY
+    return name if is_ready else None
 
 
 async def create_storages(admin: Connection, prefix: str, count: int) -> dict[str, float]:
-    """The moment at which the create of each was sent."""
+    """Create storages a few at a time; returns when each request was sent."""
     sent: dict[str, float] = {}
     names = iter([f"{prefix}-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:
@@ -127,28 +127,35 @@ def median_ready_time(batch: BatchCost) -> float:
 
 
 def rows(alone: BatchCost, many: BatchCost, beside_many: BatchCost) -> list[Measure]:
-    """The few that are alone are what everything else is held against."""
-    side = f"{LARGE_BATCH} storages against {SMALL_BATCH}"
-    apart = f"{SMALL_BATCH} storages among {LARGE_BATCH} others against {SMALL_BATCH} alone"
+    """Compare all figures with those of the few storages alone."""
+    many_title = f"{LARGE_BATCH} storages against {SMALL_BATCH}"
+    few_title = f"{SMALL_BATCH} storages among {LARGE_BATCH} others against {SMALL_BATCH} alone"
     return [
         new_measure(
-            f"{side}: wall for each", many.wall / LARGE_BATCH, alone.wall / SMALL_BATCH, "<= 1x"
+            f"{many_title}: wall for each",
+            many.wall / LARGE_BATCH,
+            alone.wall / SMALL_BATCH,
+            "<= 1x",
         ),
         new_measure(
-            f"{side}: writes for each",
+            f"{many_title}: writes for each",
             many.writes / LARGE_BATCH,
             alone.writes / SMALL_BATCH,
             "",
             "writes",
         ),
         new_measure(
-            f"{side}: CPU for each", many.cpu_seconds / LARGE_BATCH, alone.cpu_seconds / SMALL_BATCH
+            f"{many_title}: CPU for each",
+            many.cpu_seconds / LARGE_BATCH,
+            alone.cpu_seconds / SMALL_BATCH,
         ),
-        new_measure(f"{apart}: created to Ready, p50", beside_many.ready.p50, alone.ready.p50),
+        new_measure(f"{few_title}: created to Ready, p50", beside_many.ready.p50, alone.ready.p50),
         new_measure(
-            f"{apart}: CPU for each",
+            f"{few_title}: CPU for each",
             beside_many.cpu_seconds / SMALL_BATCH,
             alone.cpu_seconds / SMALL_BATCH,
         ),
-        new_measure(f"{side}: created to Ready when all come at once, p50", many.ready.p50, None),
+        new_measure(
+            f"{many_title}: created to Ready when all come at once, p50", many.ready.p50, None
+        ),
     ]

@@ -1,4 +1,4 @@
-"""A whole simulated cluster for units, new each time so that all contenders find the same."""
+"""A whole simulated cluster for units, a new one for each contender."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ BINDINGS_PATH = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 @dataclass(frozen=True)
 class UnitBenchCluster:
-    """A cluster with our manifests, and what the contenders' account wrote to it."""
+    """A cluster with our manifests, and the audit log of the contenders' account."""
 
     control_plane: ControlPlane
     audit_log: Path
@@ -37,15 +37,15 @@ class UnitBenchCluster:
 
     @property
     def kubeconfig(self) -> Path:
-        """Of the account that every contender uses."""
+        """Return the kubeconfig of the account that every contender uses."""
         return self.state_dir / "kubeconfigs" / CONTROLLER.name
 
 
 @asynccontextmanager
 async def run_unit_bench_cluster(unit_count: int) -> AsyncIterator[UnitBenchCluster]:
-    """Large enough for `units` of one GPU each."""
-    home = Path(tempfile.mkdtemp(prefix="bench-"))
-    plane = new_control_plane(home / "cluster")
+    """Run a cluster that is large enough for `unit_count` units of one GPU each."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    plane = new_control_plane(folder / "cluster")
     log = enable_audit_log(plane, ACCOUNT)
     try:
         await plane.start(
@@ -57,11 +57,11 @@ async def run_unit_bench_cluster(unit_count: int) -> AsyncIterator[UnitBenchClus
         yield UnitBenchCluster(plane, log)
     finally:
         await plane.stop()
-        shutil.rmtree(home)
+        shutil.rmtree(folder)
 
 
 def admin_binding() -> dict[str, object]:
-    """The contenders may do the same, whatever roles we generate for ours."""
+    """Return a binding that gives all contenders the same rights."""
     group = "rbac.authorization.k8s.io"
     return {
         "metadata": {"name": "bench"},

@@ -16,14 +16,14 @@ from tests.support.cluster import product_processes
 
 @dataclass(frozen=True)
 class UnitContender:
-    """One controller, ready while the block of `running` lasts."""
+    """One controller, which runs while the block of `run` lasts."""
 
     name: str
     run: Callable[[UnitBenchCluster], AbstractAsyncContextManager[Process]]
 
 
 def our_controller_contender() -> UnitContender:
-    """As it is shipped, but alone: the other one elects no leader either."""
+    """Return our controller as it is shipped, but without leader election, like the other."""
 
     @asynccontextmanager
     async def running(cluster: UnitBenchCluster) -> AsyncIterator[Process]:
@@ -37,7 +37,7 @@ def our_controller_contender() -> UnitContender:
 
 
 def controller_runtime_contender(*options: str) -> UnitContender:
-    """The Go program, built if it is not in the cache; with the defaults of its library."""
+    """Return the Go controller with the defaults of its library, built if it is not cached."""
     program = build_go_program("unitcontroller")
 
     @asynccontextmanager

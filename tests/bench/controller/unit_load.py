@@ -1,4 +1,4 @@
-"""Create many stock units as fast as the server takes them."""
+"""Creates many stock units at the highest rate."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ CREATOR_COUNT = 32
 
 
 async def create_units(connection: Connection, count: int) -> dict[str, float]:
-    """The moment at which the create of each was sent."""
+    """Create units; returns when each request was sent."""
     sent: dict[str, float] = {}
     names = iter([f"bench-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:

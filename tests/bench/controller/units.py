@@ -1,4 +1,4 @@
-"""Units from created to Ready: our controller beside one on controller-runtime."""
+"""Units from created to Ready: our controller compared with one on controller-runtime."""
 
 import asyncio
 from collections import Counter
@@ -30,13 +30,13 @@ from tests.bench.usage import resident_mebibytes, used_cpu_seconds
 
 ROUNDS = 2
 MAX_SECONDS = 600.0
-SETTLE_SECONDS = 3.0  # Events are written behind, and a write too many would come now
+SETTLE_SECONDS = 3.0  # Events are written later, and a superfluous write would happen now
 ROW_PREFIX = "unit created to"
 
 
 @dataclass(frozen=True)
 class UnitsReport:
-    """What one controller needed for all units, on a cluster of its own."""
+    """The time, writes, memory and CPU of one controller for all units, on its own cluster."""
 
     wall: float
     ready: LatencyReport
@@ -49,14 +49,16 @@ class UnitsReport:
 
 
 async def measure_units(count: int) -> list[Measure]:
-    """All controllers in turn, each time on a new cluster, and the better run of each."""
+    """Measure all controllers in turn, each on a new cluster; of each, the better run."""
     contenders = (
         our_controller_contender(),
         controller_runtime_contender(),
         controller_runtime_contender("-fifo"),
     )
-    runs = [[await run_contender(each, count) for each in contenders] for _ in range(ROUNDS)]
-    ours, theirs, fifo = (min(each, key=wall_seconds) for each in zip(*runs, strict=True))
+    runs = [
+        [await run_contender(contender, count) for contender in contenders] for _ in range(ROUNDS)
+    ]
+    ours, theirs, fifo = (min(reports, key=wall_seconds) for reports in zip(*runs, strict=True))
     return rows(count, ours, theirs, fifo)
 
 
@@ -65,12 +67,12 @@ def wall_seconds(report: UnitsReport) -> float:
 
 
 async def run_contender(contender: UnitContender, count: int) -> UnitsReport:
-    async with AsyncExitStack() as parts:
-        cluster = await parts.enter_async_context(run_unit_bench_cluster(count))
-        admin = await parts.enter_async_context(
+    async with AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(run_unit_bench_cluster(count))
+        admin = await stack.enter_async_context(
             open_connection(cluster.control_plane, CREATOR_COUNT + 2)
         )
-        process = await parts.enter_async_context(contender.run(cluster))
+        process = await stack.enter_async_context(contender.run(cluster))
         assert process.pid is not None
         return await observe_run(cluster, admin, psutil.Process(process.pid), count)
 
@@ -78,7 +80,7 @@ async def run_contender(contender: UnitContender, count: int) -> UnitsReport:
 async def observe_run(
     cluster: UnitBenchCluster, admin: Connection, controller: psutil.Process, count: int
 ) -> UnitsReport:
-    """Create the units, wait until the last is Ready, and look at what that took."""
+    """Create the units, wait until the last is Ready, and measure the cost."""
     ready = FirstSeenTimes(ready_unit_name, count)
     bound, running = (FirstSeenTimes(of, count) for of in (unit_of_bound_pod, unit_of_ready_pod))
     server = psutil.Process(cluster.control_plane.kube_apiserver.pid)
@@ -113,14 +115,14 @@ async def wait_all_ready(ready: FirstSeenTimes, count: int) -> None:
         async with asyncio.timeout(MAX_SECONDS):
             await ready.all_seen.wait()
     except TimeoutError:
-        said = (
+        message = (
             f"{len(ready.seconds_by_unit):,} of {count:,} units were Ready after {MAX_SECONDS:g} s"
         )
-        raise UnitsError(said) from None
+        raise UnitsError(message) from None
 
 
 class UnitsError(Exception):
-    """A controller did not get its units Ready."""
+    """A controller did not make its units Ready in time."""
 
 
 def latencies(sent_at: Mapping[str, float], seen_at: Mapping[str, float]) -> LatencyReport:
@@ -128,7 +130,7 @@ def latencies(sent_at: Mapping[str, float], seen_at: Mapping[str, float]) -> Lat
 
 
 def rows(count: int, ours: UnitsReport, theirs: UnitsReport, fifo: UnitsReport) -> list[Measure]:
-    """The table's rows; a plain FIFO is what the order of our queue is held against."""
+    """Return the table's rows; the order of our queue is compared with a plain FIFO."""
     return [
         new_measure(f"{count:,} units created to Ready, wall", ours.wall, theirs.wall, "<= 1.1x"),
         new_measure(f"{count:,} units created to Ready, wall (FIFO)", None, fifo.wall),

@@ -1,4 +1,4 @@
-"""The floor of an initial sync: the body of the list, fetched in every way and thrown away."""
+"""The lower bound of an initial sync: the list's body, fetched in every variant and discarded."""
 
 import time
 from contextlib import aclosing
@@ -20,20 +20,20 @@ LIST_END = b'"k8s.io/initial-events-end":"true"'
 
 
 class ListMeta(msgspec.Struct, rename={"continue_": "continue"}):
-    """Where the next page begins."""
+    """The continue token of a page."""
 
     continue_: str = ""
 
 
 class ListPage(msgspec.Struct):
-    """A list of which only the way on is read."""
+    """A page of which only the continue token is decoded."""
 
     metadata: ListMeta
 
 
 @dataclass(frozen=True)
 class ListVariant:
-    """One way to ask for the list."""
+    """One way to request the list."""
 
     gzip: bool
     paged: bool
@@ -57,21 +57,21 @@ LIST_VARIANTS = tuple(
 
 
 async def time_list(connection: Connection, variant: ListVariant) -> tuple[float, int]:
-    """Seconds and bytes of one complete list."""
+    """Return the seconds and bytes of one complete list."""
     query = {"limit": PAGE_SIZE} if variant.paged else {}
     version = {"resourceVersion": "0"} if variant.from_cache else {}
     began = time.perf_counter()
     body = await connection.get(widgets_path(), gzip=variant.gzip, **query, **version)
     size = len(body)
     while variant.paged and (token := msgspec.json.decode(body, type=ListPage).metadata.continue_):
-        more = {"continue": token}
-        body = await connection.get(widgets_path(), gzip=variant.gzip, **query, **more)
+        next_page = {"continue": token}
+        body = await connection.get(widgets_path(), gzip=variant.gzip, **query, **next_page)
         size += len(body)
     return time.perf_counter() - began, size
 
 
 async def time_streaming_list(connection: Connection, *, gzip: bool) -> float:
-    """Seconds until a streaming list has sent its last object."""
+    """Return the seconds until a streaming list has sent its last object."""
     began = time.perf_counter()
     tail = b""
     async with aclosing(

@@ -1,4 +1,4 @@
-"""A program that measures one library: fresh process each time, arguments and answers alike."""
+"""A program that measures one library, in a fresh process with the same arguments and reports."""
 
 import asyncio
 import signal
@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tests.bench.go_program import build_go_program
 from tests.bench.library.widget_crd import RESOURCE
 from tests.bench.reports import IdleReport, LatencyReport, SyncReport
 
@@ -21,36 +22,36 @@ MAX_SECONDS = 600
 
 
 class ContenderError(Exception):
-    """A measured program failed; the message is what it said."""
+    """A measured program failed; the message is its error output."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One library's measuring program."""
+    """The measuring program of one library."""
 
     name: str
     command: tuple[str, ...]
 
     async def sync(self, kubeconfig: Path, *options: str) -> SyncReport:
-        """Let it fill its cache as often as `-runs` says."""
+        """Fill its cache `-runs` times."""
         async with self._running("sync", kubeconfig, *options) as process:
             return await read_report(process, SyncReport)
 
     async def idle(self, kubeconfig: Path, *options: str) -> IdleReport:
-        """Let it fill its cache and then do nothing for as long as `-seconds` says."""
+        """Fill its cache, and then wait `-seconds`."""
         async with self._running("idle", kubeconfig, *options) as process:
             return await read_report(process, IdleReport)
 
     @asynccontextmanager
     async def latency(self, kubeconfig: Path) -> AsyncIterator["asyncio.Future[LatencyReport]"]:
-        """Ready inside the block for changes to be made; the answer is there after it."""
-        told: asyncio.Future[LatencyReport] = asyncio.get_running_loop().create_future()
+        """Run until the end of the block, ready for changes; then the future has the report."""
+        report: asyncio.Future[LatencyReport] = asyncio.get_running_loop().create_future()
         seconds = f"-seconds={MAX_SECONDS}"
         async with self._running("latency", kubeconfig, seconds) as process:
             await wait_ready(process)
-            yield told
+            yield report
             process.send_signal(signal.SIGINT)
-            told.set_result(await read_report(process, LatencyReport))
+            report.set_result(await read_report(process, LatencyReport))
 
     @asynccontextmanager
     async def _running(
@@ -71,24 +72,29 @@ class Contender:
 
 
 async def wait_ready(process: Process) -> None:
-    """Wait until it says so."""
+    """Wait until the program writes its ready line; raises ContenderError when it ends."""
     assert process.stderr is not None
     async with asyncio.timeout(MAX_SECONDS):
-        said = b""
+        error_output = b""
         while (line := await process.stderr.readline()) != READY:
-            said += line
+            error_output += line
             if not line:
-                raise contender_error(await process.wait(), said)
+                raise contender_error(await process.wait(), error_output)
 
 
 async def read_report(process: Process, report_type: type[T]) -> T:
-    """Its one JSON object."""
+    """Return the JSON object that the program prints; raises ContenderError when it fails."""
     async with asyncio.timeout(MAX_SECONDS):
-        output, said = await process.communicate()
+        output, error_output = await process.communicate()
     if process.returncode != 0:
-        raise contender_error(process.returncode, said)
+        raise contender_error(process.returncode, error_output)
     return msgspec.json.decode(output, type=report_type)
 
 
 def contender_error(code: int | None, stderr: bytes) -> ContenderError:
     return ContenderError(f"exit code {code}: {stderr.decode()}")
+
+
+def client_go_contender() -> Contender:
+    """Return the anchor, built if it is not in the cache."""
+    return Contender("client-go", (str(build_go_program("anchor")),))

@@ -1,4 +1,4 @@
-"""Our library's measuring program: takes the anchor's arguments and gives answers of its shape."""
+"""The measuring program of our library, with the arguments and reports of the anchor."""
 
 import argparse
 import asyncio
@@ -40,7 +40,7 @@ WIDGET_KIND = Kind(GROUP, VERSION, PLURAL, "Widget", Widget)
 
 
 async def measure_sync(kubeconfig: Path, runs: int) -> SyncReport:
-    """Fill an informer's store `runs` times; seconds each, and memory as the anchor counts it."""
+    """Fill an informer's store `runs` times; measure seconds and memory as the anchor does."""
     seconds: list[float] = []
     before = resident_bytes()
     async with connect_client(kubeconfig) as client:
@@ -55,7 +55,7 @@ async def measure_sync(kubeconfig: Path, runs: int) -> SyncReport:
 
 
 async def measure_latency(kubeconfig: Path) -> LatencyReport:
-    """Say "ready" on stderr once synced, then time stamps until SIGINT with one worker."""
+    """Write "ready" to stderr once synced, then measure changes until SIGINT, with one worker."""
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     clock = SystemClock()
@@ -74,26 +74,26 @@ async def measure_latency(kubeconfig: Path) -> LatencyReport:
 
 
 async def measure_idle(kubeconfig: Path, namespace: str, seconds: float) -> IdleReport:
-    """Sync, wait `seconds` while nothing changes, and tell what that took."""
+    """Sync, wait `seconds` while nothing changes, and measure the cost."""
     registry = CollectorRegistry()
     async with open_client(str(kubeconfig), "bench", registry, SystemClock()) as client:
         informer = widget_informer(client, namespace)
         async with run_background(informer):
             began = time.process_time()
             await asyncio.sleep(seconds)
-            spent = time.process_time() - began
+            cpu_seconds = time.process_time() - began
     requests = [
         sample
         for family in registry.collect()
         for sample in family.samples
         if sample.name == "rest_client_requests_total"
     ]
-    writes = sum(int(each.value) for each in requests if each.labels["method"] != "GET")
-    return IdleReport(len(informer.store), spent, writes)
+    writes = sum(int(sample.value) for sample in requests if sample.labels["method"] != "GET")
+    return IdleReport(len(informer.store), cpu_seconds, writes)
 
 
 class StampReconciler:
-    """A reconciler that only looks how old the last change of its object is, as the anchor does."""
+    """A reconciler that only measures the age of the last change, as the anchor does."""
 
     def __init__(self, store: Store[Widget]) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class StampReconciler:
 
 
 async def time_work_queue(items: int) -> float:
-    """Seconds for `items` times add, get and done on a work queue."""
+    """Return the seconds of add, get and done for `items` items."""
     queue = new_queue(SystemClock())
     keys = [ObjectKey("bench", f"widget-{number}") for number in range(items)]
     began = time.perf_counter()
@@ -135,7 +135,7 @@ def widget_informer(client: Client, namespace: str = "") -> Informer[Widget]:
 
 
 def our_contender() -> Contender:
-    """This file as a program, so that each measurement begins in a fresh process."""
+    """Return this module as a program, so that each measurement has a fresh process."""
     return Contender("ours", (sys.executable, "-m", "tests.bench.library.controller_library"))
 
 
@@ -147,13 +147,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-runs", type=int, default=1)
     parser.add_argument("-seconds", type=float, default=10.0)
     parser.add_argument("-namespace", default="")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     measurements: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
-        "sync": lambda: measure_sync(told.kubeconfig, told.runs),
-        "latency": lambda: measure_latency(told.kubeconfig),
-        "idle": lambda: measure_idle(told.kubeconfig, told.namespace, told.seconds),
+        "sync": lambda: measure_sync(options.kubeconfig, options.runs),
+        "latency": lambda: measure_latency(options.kubeconfig),
+        "idle": lambda: measure_idle(options.kubeconfig, options.namespace, options.seconds),
     }
-    report = asyncio.run(measurements[told.what]())
+    report = asyncio.run(measurements[options.what]())
     sys.stdout.buffer.write(msgspec.json.encode(report))
     return 0
 

@@ -1,4 +1,4 @@
-"""What a decoded list costs by itself, in a fresh process: time, RSS and traced bytes an object."""
+"""The cost of a decoded list alone, in a fresh process: time, RSS and traced bytes an object."""
 
 import asyncio
 import ctypes
@@ -19,7 +19,7 @@ from tests.bench.table import Measure, new_measure
 
 
 class DecodeCost(msgspec.Struct):
-    """Per object, the store's key and the decoder's tables included and the list's body not."""
+    """The cost of an object, with its key and the decoder, without the list's body."""
 
     microseconds: float
     rss: float
@@ -27,23 +27,23 @@ class DecodeCost(msgspec.Struct):
 
 
 async def measure_footprint(connection: Connection) -> list[Measure]:
-    """The floor of the memory: what msgspec alone needs, in each way to keep it."""
+    """Measure the lower bound of memory: msgspec alone, in each storage form."""
     rows = []
     with tempfile.NamedTemporaryFile() as body:
         body.write(await connection.get(widgets_path(), gzip=True))
         body.flush()
-        for way in STORAGE_FORMS:
-            cost = await measure_in_process(body.name, way)
+        for form in STORAGE_FORMS:
+            cost = await measure_in_process(body.name, form)
             rows += [
-                new_measure(f"bare decode: {way}", cost.microseconds / 1e6, None),
-                new_measure(f"bare store: {way}, RSS", cost.rss, None, "<= 3,300 B", "B"),
-                new_measure(f"bare store: {way}, traced", cost.traced, None, "", "B"),
+                new_measure(f"bare decode: {form}", cost.microseconds / 1e6, None),
+                new_measure(f"bare store: {form}, RSS", cost.rss, None, "<= 3,300 B", "B"),
+                new_measure(f"bare store: {form}, traced", cost.traced, None, "", "B"),
             ]
     return rows
 
 
 async def measure_in_process(body_path: str, storage_form: str) -> DecodeCost:
-    """Measure in a process of its own."""
+    """Measure in a separate process."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.bench.library.decode_cost", body_path, storage_form),
         stdout=asyncio.subprocess.PIPE,
@@ -53,7 +53,7 @@ async def measure_in_process(body_path: str, storage_form: str) -> DecodeCost:
 
 
 def measure_decode(body: bytes, storage_form: str) -> DecodeCost:
-    """RSS first, while the process is still fresh."""
+    """Measure RSS first, while the process is fresh, then traced bytes."""
     gc.disable()
     before, began = resident_bytes(), time.process_time()
     decode = STORAGE_FORMS[storage_form]()
@@ -70,7 +70,7 @@ def measure_decode(body: bytes, storage_form: str) -> DecodeCost:
 
 
 def resident_bytes() -> int:
-    """Bytes in use, after the collector ran and free pages went back."""
+    """Return the resident bytes after garbage collection and a trim of the heap."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return int(psutil.Process().memory_info().rss)

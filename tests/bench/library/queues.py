@@ -1,4 +1,4 @@
-"""The work queue against the plainest queue there is, with the same items."""
+"""The work queue compared with asyncio.Queue, with the same items."""
 
 import asyncio
 import time
@@ -10,14 +10,14 @@ ITEM_COUNT = 100_000
 
 
 async def measure_queues() -> list[Measure]:
-    """Seconds an item through either queue."""
+    """Compare the seconds an item through either queue."""
     plain = await time_asyncio_queue(ITEM_COUNT)
     ours = await time_work_queue(ITEM_COUNT) / ITEM_COUNT
     return [new_measure("queue add+get+done", ours, plain / ITEM_COUNT, "<= 1.5x asyncio.Queue")]
 
 
 async def time_asyncio_queue(items: int) -> float:
-    """Seconds for `items` times put and get."""
+    """Return the seconds of put and get for `items` items."""
     plain: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
     keys = [("bench", f"widget-{number}") for number in range(items)]
     began = time.perf_counter()

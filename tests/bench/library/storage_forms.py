@@ -1,4 +1,4 @@
-"""The ways in which a store could keep what a list brought."""
+"""Forms in which a store could keep the objects of a list."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,13 +9,13 @@ from tests.bench.library.typed_widget import Widget, WidgetMetadata
 
 
 class ListBody(msgspec.Struct):
-    """A list cut into its items, so that what one item leaves over serves the next."""
+    """A list split into its items, so that memory of one item can be reused for the next."""
 
     items: list[msgspec.Raw]
 
 
 class PartlyDecoded(msgspec.Struct, frozen=True, gc=False):
-    """Decoded as far as a store needs it; the rest is bytes until somebody reads it."""
+    """An object with decoded metadata; the rest is bytes until it is read."""
 
     metadata: WidgetMetadata
     spec: msgspec.Raw
@@ -45,8 +45,8 @@ def partial_decoder() -> DecodeItem:
     decode = msgspec.json.Decoder(PartlyDecoded).decode
 
     def decode_and_copy(item: msgspec.Raw) -> PartlyDecoded:
-        part = decode(item)
-        return PartlyDecoded(part.metadata, part.spec.copy(), part.status.copy())
+        decoded = decode(item)
+        return PartlyDecoded(decoded.metadata, decoded.spec.copy(), decoded.status.copy())
 
     return decode_and_copy
 
@@ -59,7 +59,7 @@ STORAGE_FORMS: dict[str, Callable[[], DecodeItem]] = {
 
 
 def fill_store(body: bytes, decode: DecodeItem) -> Store:
-    """A store as an informer would keep it."""
+    """Return a store as an informer keeps it."""
     return {key_of(value): value for value in decoded_items(body, decode)}
 
 

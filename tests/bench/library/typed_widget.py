@@ -1,14 +1,14 @@
-"""The widget as a typed value, in the leanest shape msgspec has: frozen, untracked, in tuples."""
+"""The widget as a typed value in msgspec's most compact form: frozen, untracked, with tuples."""
 
 import msgspec
 
 
 class WidgetPart(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Nothing in it can point back at it, so the collector need not know it."""
+    """A part of a widget; it has no cycles, so the garbage collector need not track it."""
 
 
 class OwnerReference(WidgetPart, frozen=True):
-    """Who a widget belongs to."""
+    """The owner of a widget."""
 
     api_version: str
     kind: str
@@ -19,7 +19,7 @@ class OwnerReference(WidgetPart, frozen=True):
 
 
 class WidgetMetadata(WidgetPart, frozen=True):
-    """All but managedFields."""
+    """The metadata without managedFields."""
 
     name: str
     namespace: str
@@ -50,21 +50,21 @@ class ContainerPort(WidgetPart, frozen=True):
 
 
 class ContainerResources(WidgetPart, frozen=True):
-    """What a container asks for and may use."""
+    """The requests and limits of a container."""
 
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
 
 
 class VolumeMount(WidgetPart, frozen=True):
-    """Where a container sees a volume."""
+    """The path of a volume in a container."""
 
     name: str
     mount_path: str
 
 
 class Container(WidgetPart, frozen=True):
-    """What runs."""
+    """A container of a widget."""
 
     name: str
     image: str
@@ -76,7 +76,7 @@ class Container(WidgetPart, frozen=True):
 
 
 class RolloutStrategy(WidgetPart, frozen=True):
-    """How a change is rolled out."""
+    """The strategy of a rollout."""
 
     type: str = ""
     max_surge: int = 0
@@ -84,7 +84,7 @@ class RolloutStrategy(WidgetPart, frozen=True):
 
 
 class WidgetSpec(WidgetPart, frozen=True):
-    """What is wanted."""
+    """The desired state."""
 
     stamp: str = ""
     replicas: int = 0
@@ -96,7 +96,7 @@ class WidgetSpec(WidgetPart, frozen=True):
 
 
 class WidgetCondition(WidgetPart, frozen=True):
-    """One aspect of the state."""
+    """One aspect of the observed state."""
 
     type: str
     status: str
@@ -107,7 +107,7 @@ class WidgetCondition(WidgetPart, frozen=True):
 
 
 class WidgetStatus(WidgetPart, frozen=True):
-    """What is."""
+    """The observed state."""
 
     phase: str = ""
     replicas: int = 0
@@ -117,7 +117,7 @@ class WidgetStatus(WidgetPart, frozen=True):
 
 
 class Widget(WidgetPart, frozen=True):
-    """The whole of it."""
+    """The whole object."""
 
     api_version: str
     kind: str

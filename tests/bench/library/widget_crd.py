@@ -1,4 +1,4 @@
-"""The bench's custom resource: a made-up unit of about 2 KB that looks like a real one."""
+"""The custom resource of the benchmarks: an object of about 2 KB that resembles a unit."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ STRINGS = {"type": "object", "additionalProperties": STRING}
 
 
 def widget_crd() -> dict[str, Any]:
-    """The CustomResourceDefinition of widgets."""
+    """Return the CustomResourceDefinition of widgets."""
     version = {
         "name": VERSION,
         "served": True,
@@ -79,13 +79,13 @@ def array_schema(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def widgets_path(namespace: str = "") -> str:
-    """The path of all widgets, or of those in `namespace`."""
-    inside = f"/namespaces/{namespace}" if namespace else ""
-    return f"/apis/{GROUP}/{VERSION}{inside}/{PLURAL}"
+    """Return the path of all widgets, or of those in `namespace`."""
+    scope = f"/namespaces/{namespace}" if namespace else ""
+    return f"/apis/{GROUP}/{VERSION}{scope}/{PLURAL}"
 
 
 def widget_path(number: int) -> str:
-    """The path of the widget `number`."""
+    """Return the path of the widget `number`."""
     return f"{widgets_path(widget_namespace(number))}/{widget_name(number)}"
 
 
@@ -102,5 +102,5 @@ def widget_name(number: int) -> str:
 
 
 def compact_json(value: Any) -> bytes:
-    """JSON as the API server stores it: without spaces."""
+    """Encode as JSON without spaces, as the API server stores it."""
     return json.dumps(value, separators=(",", ":")).encode()

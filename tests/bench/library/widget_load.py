@@ -1,4 +1,4 @@
-"""Fill the cluster with widgets, and change them at a steady rate."""
+"""Fills the cluster with widgets, and changes them at a steady rate."""
 
 import asyncio
 import json
@@ -27,27 +27,27 @@ CRDS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class StoredMetadata(msgspec.Struct, rename="camel"):
-    """What tells one stored widget from another."""
+    """The name and version of a stored widget."""
 
     name: str
     resource_version: str
 
 
 class StoredWidget(msgspec.Struct):
-    """As much of a stored widget as filling needs."""
+    """The fields of a stored widget that filling needs."""
 
     metadata: StoredMetadata
     status: dict[str, msgspec.Raw] = {}
 
 
 class StoredWidgetList(msgspec.Struct):
-    """All of them."""
+    """The list of all widgets."""
 
     items: list[StoredWidget]
 
 
 async def install_widget_crd(connection: Connection) -> None:
-    """The definition and the namespaces; what is there stays."""
+    """Create the definition and the namespaces, unless they exist."""
     definition = widget_crd()
     await create_if_absent(connection, CRDS_PATH, definition)
     for name in bench_namespaces():
@@ -63,7 +63,7 @@ def is_established(definition: bytes) -> bool:
 
 
 async def list_widgets(connection: Connection) -> bytes:
-    """The whole list; right after the definition it is refused now and then."""
+    """Return the list of all widgets; a server refuses it at first after the definition."""
     return await eventually(lambda: connection.get(widgets_path()), tolerate=ApiStatusError)
 
 
@@ -76,15 +76,17 @@ async def create_if_absent(connection: Connection, path: str, body: dict[str, ob
 
 
 async def create_widgets(connection: Connection, count: int) -> int:
-    """Make those of the first `count` widgets that are not there with their status; how many."""
+    """Create the missing ones of the first `count` widgets with a status; returns how many."""
     listed = msgspec.json.decode(await list_widgets(connection), type=StoredWidgetList)
     stored = {item.metadata.name: item for item in listed.items}
-    todo = [n for n in range(count) if not has_status(stored.get(widget_path(n).rsplit("/")[-1]))]
-    left = iter(todo)
+    missing = [
+        n for n in range(count) if not has_status(stored.get(widget_path(n).rsplit("/")[-1]))
+    ]
+    pending = iter(missing)
     async with asyncio.TaskGroup() as group:
         for _ in range(WORKERS):
-            group.create_task(create_each(connection, left))
-    return len(todo)
+            group.create_task(create_each(connection, pending))
+    return len(missing)
 
 
 def has_status(widget: StoredWidget | None) -> bool:
@@ -97,15 +99,15 @@ async def create_each(connection: Connection, numbers: Iterable[int]) -> None:
 
 
 async def create_widget(connection: Connection, number: int) -> None:
-    """Create it, then write its status, which a create ignores."""
+    """Create a widget, then write its status, which a create ignores."""
     widget = widget_manifest(number)
     try:
-        answer = await connection.create(widgets_path(widget_namespace(number)), widget)
+        stored = await connection.create(widgets_path(widget_namespace(number)), widget)
     except ApiStatusError as error:
         if error.status != CONFLICT_STATUS:
             raise
-        answer = await connection.get(widget_path(number))
-    version = msgspec.json.decode(answer, type=StoredWidget).metadata.resource_version
+        stored = await connection.get(widget_path(number))
+    version = msgspec.json.decode(stored, type=StoredWidget).metadata.resource_version
     widget["metadata"]["resourceVersion"] = version
     await connection.replace(f"{widget_path(number)}/status", widget)
 
@@ -113,14 +115,14 @@ async def create_widget(connection: Connection, number: int) -> None:
 async def change_widgets(
     connection: Connection, rate: float, seconds: float, count: int, randomness: random.Random
 ) -> LatencyReport:
-    """Change random widgets at `rate` a second, late or not; how long the writes took."""
+    """Change random widgets at `rate` a second; returns the latency of the writes."""
     loop = asyncio.get_running_loop()
-    started, took = loop.time(), list[float]()
+    started, durations = loop.time(), list[float]()
     async with asyncio.TaskGroup() as group:
         for turn in range(int(rate * seconds)):
             await asyncio.sleep(started + turn / rate - loop.time())
-            group.create_task(write_stamp(connection, randomness.randrange(count), took))
-    return summarise(took)
+            group.create_task(write_stamp(connection, randomness.randrange(count), durations))
+    return summarise(durations)
 
 
 async def write_stamp(connection: Connection, number: int, durations: list[float]) -> None:

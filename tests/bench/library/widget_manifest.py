@@ -1,4 +1,4 @@
-"""One widget: what differs from one to the next differs here too, the rest repeats as it does."""
+"""One widget, with values that differ between real objects, and values that repeat."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ CREATED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def widget_manifest(number: int) -> dict[str, Any]:
-    """The widget `number`, always the same."""
+    """Return the widget `number`, which is always the same."""
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "Widget",

@@ -1,4 +1,4 @@
-"""Ten thousand queued invocations, drained by four workers, against messages that only go by."""
+"""Ten thousand queued invocations, drained by four workers, compared with bare messages."""
 
 import asyncio
 import tempfile
@@ -25,62 +25,66 @@ TIMEOUT_SECONDS = 900.0
 
 
 async def measure_drain(count: int = INVOCATION_COUNT) -> list[Measure]:
-    """Seconds an invocation, undisturbed and while workers are killed; both must lose nothing."""
+    """Measure the seconds an invocation, undisturbed and while workers are killed; none is lost."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         async with new_nats_server(Path(folder) / "queue") as server:
             bare = await time_pull_and_ack(server, count)
-            calm = await time_drain(server, Path(folder) / "calm", count, kills=0)
-            wild = await time_drain(server, Path(folder) / "wild", count, kills=KILL_COUNT)
-    what = f"drain of {count:,} echo invocations by {WORKER_COUNT} workers"
+            undisturbed = await time_drain(server, Path(folder) / "undisturbed", count, kills=0)
+            with_kills = await time_drain(
+                server, Path(folder) / "with-kills", count, kills=KILL_COUNT
+            )
+    title = f"drain of {count:,} echo invocations by {WORKER_COUNT} workers"
     return [
-        new_measure(f"{what} against pull and ack, each", calm / count, bare / count),
-        new_measure(f"{what} while {KILL_COUNT} are killed, each", wild / count, bare / count),
+        new_measure(f"{title} against pull and ack, each", undisturbed / count, bare / count),
+        new_measure(
+            f"{title} while {KILL_COUNT} are killed, each", with_kills / count, bare / count
+        ),
     ]
 
 
 async def time_pull_and_ack(nats_server: NATSServer, count: int) -> float:
-    """Seconds to pull as many messages from the same consumer, and only acknowledge them."""
-    async with new_function_harness(nats_server) as world:
-        await submit_all(world, count)
-        js, stream = world.client.jetstream(), world.names.invocations_stream
-        pulled = await js.pull_subscribe_bind(world.function_name, stream)
-        began, left = time.perf_counter(), count
-        while left:
-            messages = await pulled.fetch(min(left, CONCURRENCY * WORKER_COUNT))
+    """Return the seconds to pull and acknowledge as many messages from the same consumer."""
+    async with new_function_harness(nats_server) as harness:
+        await submit_all(harness, count)
+        js, stream = harness.client.jetstream(), harness.names.invocations_stream
+        pulled = await js.pull_subscribe_bind(harness.function_name, stream)
+        began, remaining = time.perf_counter(), count
+        while remaining:
+            messages = await pulled.fetch(min(remaining, CONCURRENCY * WORKER_COUNT))
             for message in messages:
                 await message.ack()
-            left -= len(messages)
+            remaining -= len(messages)
         return time.perf_counter() - began
 
 
 async def time_drain(nats_server: NATSServer, state_dir: Path, count: int, kills: int) -> float:
-    """Seconds from the first worker that is ready to the last outcome."""
-    async with new_function_harness(nats_server) as world, AsyncExitStack() as stack:
-        await world.create_streams(float(ACK_WAIT_SECONDS))
-        crew = [
+    """Return the seconds from the first ready worker to the last outcome."""
+    async with new_function_harness(nats_server) as harness, AsyncExitStack() as stack:
+        await harness.create_streams(float(ACK_WAIT_SECONDS))
+        workers = [
             await stack.enter_async_context(
                 run_worker_process(
-                    state_dir / f"{number}", world.function_name, nats_server, CONCURRENCY
+                    state_dir / f"{number}", harness.function_name, nats_server, CONCURRENCY
                 )
             )
             for number in range(WORKER_COUNT)
         ]
-        await asyncio.gather(*(each.wait_ready() for each in crew))
+        await asyncio.gather(*(worker.wait_ready() for worker in workers))
         began = time.perf_counter()
         async with asyncio.TaskGroup() as group:
-            group.create_task(submit_all(world, count))
-            group.create_task(kill_workers(crew, kills))
-        await eventually(world.is_queue_empty, timeout_seconds=TIMEOUT_SECONDS)
+            group.create_task(submit_all(harness, count))
+            group.create_task(kill_workers(workers, kills))
+        await eventually(harness.is_queue_empty, timeout_seconds=TIMEOUT_SECONDS)
         seconds = time.perf_counter() - began
-        world.executions += [call for each in crew for call in each.executions()]
-        seen = await eventually(world.snapshot, is_finished)
-        if broken := find_violations(seen):
-            raise AssertionError(broken)
+        harness.executions += [call for worker in workers for call in worker.executions()]
+        snapshot = await eventually(harness.snapshot, is_finished)
+        if violations := find_violations(snapshot):
+            raise AssertionError(violations)
         return seconds
 
 
 async def kill_workers(workers: list[WorkerProcess], kills: int) -> None:
-    """Kill workers while they drain; each is started again at once."""
+    """Kill workers while they drain; each is restarted at once."""
     randomness = Random(kills)
     for _ in range(kills):
         await asyncio.sleep(randomness.uniform(0.5, 1.5))
@@ -90,13 +94,13 @@ async def kill_workers(workers: list[WorkerProcess], kills: int) -> None:
 
 
 async def submit_all(harness: FunctionHarness, count: int) -> None:
-    """Accept so many invocations, some at once."""
+    """Submit `count` invocations, several at a time."""
     numbers = iter(range(count))
 
-    async def some() -> None:
+    async def submit_some() -> None:
         for number in numbers:
             await harness.submit(f"n{number}")
 
     async with asyncio.TaskGroup() as group:
         for _ in range(SUBMITTER_COUNT):
-            group.create_task(some())
+            group.create_task(submit_some())

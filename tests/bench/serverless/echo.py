@@ -1,4 +1,4 @@
-"""One echo after the other by a warm worker, against one request and its reply."""
+"""One echo after the other on a warm worker, compared with one request and its reply."""
 
 import asyncio
 import sys
@@ -29,92 +29,92 @@ WARM_UP_ROUNDS = 50
 
 
 async def measure_echo() -> list[Measure]:
-    """A whole sync call over HTTP, and the part from the message in the queue to the outcome.
+    """Measure a sync call over HTTP, and its part from the message in the queue to the outcome.
 
-    All are asked in turn, so that whatever else the machine does slows all of them.
+    All are measured in turn, so that other load on the machine slows all of them.
     """
     async with run_api_bench_cluster() as cluster:
-        home = cluster.control_plane.layout.state_dir
+        state_dir = cluster.control_plane.layout.state_dir
         async with (
-            new_nats_server(home / "queue") as server,
-            new_function_harness(server) as world,
+            new_nats_server(state_dir / "queue") as server,
+            new_function_harness(server) as harness,
             run_api_with_function(cluster, server) as (api, _),
-            run_replier(server, world),
-            run_worker_process(home / "worker", world.function_name, server) as both,
+            run_replier(server, harness),
+            run_worker_process(state_dir / "worker", harness.function_name, server) as worker,
         ):
-            await create_function(api, world.function_name)
-            await both.wait_ready()
+            await create_function(api, harness.function_name)
+            await worker.wait_ready()
             rounds = [
                 (
-                    await time_sync_call(api, world.function_name, number),
-                    await time_queue_to_outcome(world, number),
-                    await time_request_reply(world),
-                    await time_publish(world),
+                    await time_sync_call(api, harness.function_name, number),
+                    await time_queue_to_outcome(harness, number),
+                    await time_request_reply(harness),
+                    await time_publish(harness),
                 )
                 for number in range(WARM_UP_ROUNDS + ROUND_COUNT)
             ]
     calls, echoes, replies, writes = (
-        summarise(each) for each in zip(*rounds[WARM_UP_ROUNDS:], strict=True)
+        summarise(seconds) for seconds in zip(*rounds[WARM_UP_ROUNDS:], strict=True)
     )
-    whole = "sync echo over HTTP on a warm worker"
-    part = "echo on a warm worker, from queue to outcome"
+    call_title = "sync echo over HTTP on a warm worker"
+    queue_title = "echo on a warm worker, from queue to outcome"
     return [
-        new_measure(f"{whole}, p50, against request-reply", calls.p50, replies.p50, "<= 10x"),
-        new_measure(f"{whole}, p50, against one stored message", calls.p50, writes.p50),
-        new_measure(f"{whole}, p99, against request-reply", calls.p99, replies.p99),
-        new_measure(f"{part}, p50, against request-reply", echoes.p50, replies.p50),
-        new_measure(f"{part}, p50, against one stored message", echoes.p50, writes.p50),
-        new_measure(f"{part}, p99, against request-reply", echoes.p99, replies.p99),
+        new_measure(f"{call_title}, p50, against request-reply", calls.p50, replies.p50, "<= 10x"),
+        new_measure(f"{call_title}, p50, against one stored message", calls.p50, writes.p50),
+        new_measure(f"{call_title}, p99, against request-reply", calls.p99, replies.p99),
+        new_measure(f"{queue_title}, p50, against request-reply", echoes.p50, replies.p50),
+        new_measure(f"{queue_title}, p50, against one stored message", echoes.p50, writes.p50),
+        new_measure(f"{queue_title}, p99, against request-reply", echoes.p99, replies.p99),
     ]
 
 
 async def create_function(api: aiohttp.ClientSession, function_name: str) -> None:
-    """Make the function known to the API; its consumer and its worker are there."""
-    asked = {"operationID": function_name, "name": function_name, "specName": "any", "image": "any"}
-    async with api.post(FUNCTIONS, json=asked) as response:
+    """Create the function in the API; its consumer and its worker exist already."""
+    body = {"operationID": function_name, "name": function_name, "specName": "any", "image": "any"}
+    async with api.post(FUNCTIONS, json=body) as response:
         response.raise_for_status()
 
 
 async def time_sync_call(api: aiohttp.ClientSession, function_name: str, number: int) -> float:
-    """One invocation as a caller knows it, from the request to the outcome."""
-    asked = {"serverlessRequestID": function_name, "invocationID": f"s{number}", "payload": number}
+    """Return the seconds of one invocation from the request to the outcome."""
+    body = {"serverlessRequestID": function_name, "invocationID": f"s{number}", "payload": number}
     began = time.perf_counter()
-    async with api.post(INVOCATIONS, json={**asked, "mode": "sync", "waitSeconds": 50}) as response:
-        answer = await response.json()
+    async with api.post(INVOCATIONS, json={**body, "mode": "sync", "waitSeconds": 50}) as response:
+        result = await response.json()
     seconds = time.perf_counter() - began
-    assert answer["data"]["state"] == "succeeded", answer
+    assert result["data"]["state"] == "succeeded", result
     return seconds
 
 
 async def time_queue_to_outcome(harness: FunctionHarness, number: int) -> float:
-    """One invocation; the waiter is woken by the bucket's subject, as the API is."""
+    """Return the seconds of one invocation from its message to its final record."""
     name, final = f"n{number}", asyncio.Event()
 
-    async def woken(message: Msg) -> None:
+    async def on_record(message: Msg) -> None:
         if codec.decode_record(message.data).is_final:
             final.set()
 
     subject = harness.names.record_subject(record_key(harness.function_name, name))
     record = await harness.create_record(name)
-    heard = await harness.client.subscribe(subject, cb=woken)
+    subscription = await harness.client.subscribe(subject, cb=on_record)
     await harness.client.flush()
     began = time.perf_counter()
     await harness.publish_call(name, record)
     await final.wait()
     seconds = time.perf_counter() - began
-    await heard.unsubscribe()
+    await subscription.unsubscribe()
     return seconds
 
 
 async def time_publish(harness: FunctionHarness) -> float:
-    """One message into a stream."""
+    """Return the seconds to store one message in a stream."""
     began = time.perf_counter()
     await harness.client.jetstream().publish(harness.names.result_subject("bench"), b"x")
     return time.perf_counter() - began
 
 
 async def time_request_reply(harness: FunctionHarness) -> float:
-    """One request to another process, and its reply."""
+    """Return the seconds of a request to another process and its reply."""
     began = time.perf_counter()
     await harness.client.request(SUBJECT, b"x", timeout=5)
     return time.perf_counter() - began
@@ -122,7 +122,7 @@ async def time_request_reply(harness: FunctionHarness) -> float:
 
 @asynccontextmanager
 async def run_replier(server: NATSServer, harness: FunctionHarness) -> AsyncIterator[None]:
-    """A process that answers requests at once, for the length of the block."""
+    """Run a process that replies to requests at once, for the length of the block."""
     command = (sys.executable, "-m", "tests.bench.serverless.replier", server.admin_url)
     process = await asyncio.create_subprocess_exec(*command)
     try:

@@ -1,4 +1,4 @@
-"""A function alone, and the same beside others whose workers cannot start while work waits."""
+"""A function alone, and beside others whose workers cannot start while work waits."""
 
 import asyncio
 import shutil
@@ -21,7 +21,7 @@ ROUNDS = 2
 COLD_START_COUNT = 2
 QUEUED_COUNT = 20
 SPEC = "c1.1"
-READY_STOCK_COUNT = 4  # what the pool of the local system keeps ready
+READY_STOCK_COUNT = 4  # the size of the local system's pool
 CRASHING = {"template": {"command": ["python", "-c", "raise SystemExit('no model')"]}}
 BROKEN_SPECS: tuple[dict[str, Any], ...] = (
     CRASHING,
@@ -33,49 +33,51 @@ BROKEN_SPECS: tuple[dict[str, Any], ...] = (
 
 
 async def measure_isolation() -> list[Measure]:
-    """All that `make up` starts; without the others, with them, and once more without.
+    """Measure on the system of `make up`: without other functions, with them, and without again.
 
-    Of each side the best of its rounds, for whatever else the machine does comes and goes.
+    Of each side the best round counts, because other load on the machine varies.
     """
     async with run_local_api() as api:
-        good = await create_function(api, "good", minWorkers=1)
-        await wait_phase(api, good, "Ready")
-        await measure_echoes(api, good, "warm")
+        function = await create_function(api, "good", minWorkers=1)
+        await wait_phase(api, function, "Ready")
+        await measure_echoes(api, function, "warm")
         alone, first_alone = (
-            await measure_rounds(api, good, "before"),
+            await measure_rounds(api, function, "before"),
             await fastest_cold_start(api, "alone"),
         )
         async with run_broken_functions(api):
-            beside, first_beside = (
-                await measure_rounds(api, good, "beside"),
+            with_others, first_with_others = (
+                await measure_rounds(api, function, "beside"),
                 await fastest_cold_start(api, "beside"),
             )
-        alone += await measure_rounds(api, good, "after")
-    best, anchor = fastest_round(beside), fastest_round(alone)
-    others = f"beside {len(BROKEN_SPECS)} functions that cannot start, against alone"
+        alone += await measure_rounds(api, function, "after")
+    best, anchor = fastest_round(with_others), fastest_round(alone)
+    comparison = f"beside {len(BROKEN_SPECS)} functions that cannot start, against alone"
     return [
-        new_measure(f"sync echo {others}, p50", best.p50, anchor.p50, "about 1x"),
-        new_measure(f"sync echo {others}, p99", best.p99, anchor.p99),
-        new_measure(f"first echo of a function {others}", first_beside, first_alone, "about 1x"),
+        new_measure(f"sync echo {comparison}, p50", best.p50, anchor.p50, "about 1x"),
+        new_measure(f"sync echo {comparison}, p99", best.p99, anchor.p99),
+        new_measure(
+            f"first echo of a function {comparison}", first_with_others, first_alone, "about 1x"
+        ),
     ]
 
 
 @asynccontextmanager
 async def run_local_api() -> AsyncIterator[ApiClient]:
-    """The API of a local system, which has the length of the block."""
-    home = Path(tempfile.mkdtemp(prefix="bench-"))
-    system = LocalSystem(home / "local")
+    """Run a local system for the length of the block; a client of its API."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-"))
+    system = LocalSystem(folder / "local")
     try:
         await system.up()
         yield ApiClient(system.environment()["BASE_URL"])
     finally:
         await system.down()
-        shutil.rmtree(home)
+        shutil.rmtree(folder)
 
 
 @asynccontextmanager
 async def run_broken_functions(api: ApiClient) -> AsyncIterator[None]:
-    """Functions with work that nobody will ever do, for the length of the block."""
+    """Create functions whose invocations never run, for the length of the block."""
     names = [f"broken-{number}" for number in range(len(BROKEN_SPECS))]
     async with asyncio.TaskGroup() as group:
         for name, spec in zip(names, BROKEN_SPECS, strict=True):
@@ -86,37 +88,37 @@ async def run_broken_functions(api: ApiClient) -> AsyncIterator[None]:
     for name in names:
         await eventually(
             lambda name=name: api.get(f"{FUNCTIONS}/{name}"),  # type: ignore[misc]
-            lambda answer: answer.status == 404,
+            lambda response: response.status == 404,
         )
 
 
 async def create_degraded_function(api: ApiClient, name: str, spec: dict[str, Any]) -> None:
-    """One such function, once it is known that it has no worker."""
+    """Create a function with queued invocations, and wait until it is Degraded."""
     await create_function(api, name, **spec)
     for number in range(QUEUED_COUNT):
-        asked = {"serverlessRequestID": name, "invocationID": f"n{number}", "payload": number}
-        assert (await api.post(INVOCATIONS, asked)).status == 202
+        body = {"serverlessRequestID": name, "invocationID": f"n{number}", "payload": number}
+        assert (await api.post(INVOCATIONS, body)).status == 202
     await wait_phase(api, name, "Degraded")
 
 
 async def measure_rounds(api: ApiClient, function: str, series: str) -> list[LatencyReport]:
-    """Some rounds of echoes."""
+    """Measure some rounds of echoes."""
     return [await measure_echoes(api, function, f"{series}-{number}") for number in range(ROUNDS)]
 
 
 def fastest_round(reports: list[LatencyReport]) -> LatencyReport:
-    return min(reports, key=lambda each: each.p50)
+    return min(reports, key=lambda report: report.p50)
 
 
 async def measure_echoes(api: ApiClient, function: str, series: str) -> LatencyReport:
-    """One after the other, each waited for."""
+    """Measure echoes one after the other."""
     return summarise(
-        [await time_sync_call(api, function, f"{series}-{each}") for each in range(CALL_COUNT)]
+        [await time_sync_call(api, function, f"{series}-{number}") for number in range(CALL_COUNT)]
     )
 
 
 async def fastest_cold_start(api: ApiClient, series: str) -> float:
-    """The quickest first call of some new functions; a place is ready for each worker."""
+    """Return the fastest first call of some new functions, with ready stock for each worker."""
     seconds = []
     for number in range(COLD_START_COUNT):
         await eventually(lambda: count_ready_stock(api), lambda count: count == READY_STOCK_COUNT)
@@ -127,30 +129,30 @@ async def fastest_cold_start(api: ApiClient, series: str) -> float:
 
 
 async def time_sync_call(api: ApiClient, function: str, name: str) -> float:
-    """Seconds from the request to the outcome."""
-    asked = {"invocationID": name, "mode": "sync", "waitSeconds": 50, "payload": name}
+    """Return the seconds from the request to the outcome."""
+    body = {"invocationID": name, "mode": "sync", "waitSeconds": 50, "payload": name}
     began = time.perf_counter()
-    answer = await api.post(INVOCATIONS, {"serverlessRequestID": function, **asked})
+    response = await api.post(INVOCATIONS, {"serverlessRequestID": function, **body})
     seconds = time.perf_counter() - began
-    assert (answer.status, answer.data["state"]) == (200, "succeeded"), answer.body
+    assert (response.status, response.data["state"]) == (200, "succeeded"), response.body
     return seconds
 
 
 async def create_function(api: ApiClient, name: str, **spec: Any) -> str:
-    """One that echoes, unless `spec` keeps it from that."""
-    named = {"operationID": name, "name": name, "specName": SPEC, "image": "local/echo"}
-    answer = await api.post(FUNCTIONS, {**named, **spec})
-    assert answer.status == 201, answer.body
+    """Create a function that echoes, unless `spec` changes it."""
+    body = {"operationID": name, "name": name, "specName": SPEC, "image": "local/echo"}
+    response = await api.post(FUNCTIONS, {**body, **spec})
+    assert response.status == 201, response.body
     return name
 
 
 async def wait_phase(api: ApiClient, name: str, phase: str) -> None:
     await eventually(
-        lambda: api.get(f"{FUNCTIONS}/{name}"), lambda answer: answer.data.get("phase") == phase
+        lambda: api.get(f"{FUNCTIONS}/{name}"), lambda response: response.data.get("phase") == phase
     )
 
 
 async def count_ready_stock(api: ApiClient) -> int:
-    """How many places for workers are ready."""
-    found = (await api.get(f"{STOCK}?specName={SPEC}&phase=Ready")).data
-    return sum("claimedBy" not in each for each in found)
+    """Return how many unclaimed stock units for workers are ready."""
+    stock = (await api.get(f"{STOCK}?specName={SPEC}&phase=Ready")).data
+    return sum("claimedBy" not in unit for unit in stock)

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.serverless.replier URL`: sends every request back, and nothing else."""
+"""`python -m tests.bench.serverless.replier URL`: replies to every request with its data."""
 
 import asyncio
 import sys
@@ -11,12 +11,12 @@ SUBJECT: Final = "bench.echo"
 
 
 async def reply(message: Msg) -> None:
-    """Send a request back."""
+    """Send the data of a request back."""
     await message.respond(message.data)
 
 
 async def run_replier(url: str) -> None:
-    """Until the process is killed."""
+    """Reply until the process is killed."""
     client = await nats.connect(url)
     await client.subscribe(SUBJECT, cb=reply)
     await asyncio.Event().wait()
