@@ -27,12 +27,12 @@ class Binary:
 
 def ensure_binaries(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]:
     """Return `programs` by name, from the environment or the cache; builds the others."""
-    found = {program.name: find_binary(program) for program in programs}
-    missing = [program for program in programs if found[program.name] is None]
+    binaries = {program.name: find_binary(program) for program in programs}
+    missing = [program for program in programs if binaries[program.name] is None]
     if missing:
         with cache_lock():
             build_programs([program for program in missing if not cached_path(program).exists()])
-    return {program.name: found[program.name] or cached_binary(program) for program in programs}
+    return {program.name: binaries[program.name] or cached_binary(program) for program in programs}
 
 
 def find_binary(program: Program) -> Binary | None:

@@ -142,12 +142,14 @@ def check_results_agree(final: FinalState) -> None:
     for result in final.results:
         if result.unit_uid:
             uids.setdefault(result.operation_id, set()).add(result.unit_uid)
-    assert all(len(found) == 1 for found in uids.values()), f"different units returned: {uids}"
+    assert all(len(returned) == 1 for returned in uids.values()), (
+        f"different units returned: {uids}"
+    )
     recorded_uids = {
         record.spec.operation_id: record.status.objects[0].uid
         for record in filter(has_succeeded, final.operations_of_type(OperationType.CREATE_GPU_UNIT))
     }
-    returned_uids = {operation: next(iter(found)) for operation, found in uids.items()}
+    returned_uids = {operation: next(iter(returned)) for operation, returned in uids.items()}
     wrong = {name: uid for name, uid in returned_uids.items() if recorded_uids.get(name) != uid}
     assert not wrong, f"returned units that the operations do not list: {wrong}"
     check_one_new_result(final)

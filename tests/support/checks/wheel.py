@@ -87,15 +87,16 @@ def locked_distributions(lock: Path) -> set[str]:
 
     Names that are only for other platforms or other versions of Python are left out.
     """
-    installed = {normalised(found.name) for found in metadata.distributions()}
+    installed = {normalised(distribution.name) for distribution in metadata.distributions()}
     return {normalised(name) for name in LOCKED_NAME.findall(lock.read_text())} & installed
 
 
 def uninstalled_distributions(dockerfile: Path) -> set[str]:
     """List what the build stage of a Dockerfile uninstalls from the virtualenv of the image."""
-    commands = [each.arguments for each in parse_stages(dockerfile)[0] if each.keyword == "RUN"]
+    build = parse_stages(dockerfile)[0]
+    commands = [step.arguments for step in build if step.keyword == "RUN"]
     (names,) = (
-        found[1] for text in commands if (found := re.search(r"uninstall --yes (.*)", text))
+        match[1] for text in commands if (match := re.search(r"uninstall --yes (.*)", text))
     )
     return {normalised(name) for name in names.split()}
 

@@ -8,7 +8,7 @@ from typing import Any
 async def wait_for_first(*conditions: Coroutine[Any, Any, Any]) -> None:
     """Wait until one of the coroutines has returned, and cancel the others."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each) for each in conditions]
+        tasks = [group.create_task(condition) for condition in conditions]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
