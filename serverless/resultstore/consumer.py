@@ -130,7 +130,7 @@ class OutcomeConsumer:
         if len(rows) > 1:
             return all([await self._save([row]) for row in rows])
         self._metrics.refused.inc()
-        fields = {"requestID": rows[0].request_id, "invocationID": rows[0].invocation_id}
+        fields = {"function": rows[0].request_id, "invocationID": rows[0].invocation_id}
         log.error("outcome_refused", extra={**fields, "error": reason})
         return True
 

@@ -117,7 +117,7 @@ async def _run_worker(
         async with http.serving(worker_settings.http_addr), worker.running():
             log.info(
                 "started",
-                extra={"requestID": identity.function_name, "version": product_version()},
+                extra={"function": identity.function_name, "version": product_version()},
             )
             await stop.wait()
             await worker.stop(worker_settings.timeout_seconds + STOP_MARGIN_SECONDS)

@@ -119,7 +119,7 @@ class RecordSettler:
 
     def _log(self, event: str, record_key: str, record: InvocationRecord) -> None:
         function_name, invocation_id = parse_record_key(record_key)
-        fields = {"requestID": function_name, "invocationID": invocation_id}
+        fields = {"function": function_name, "invocationID": invocation_id}
         log.info(event, extra={**fields, "state": record.state, "run": record.run})
 
 

@@ -54,7 +54,7 @@ class Dispatcher:
         """
         call = try_decode_call(delivery, self._context.queue_names)
         invocation_id = call.invocation_id if call else ""
-        with logfmt.log_context(requestID=self._identity.function_name, invocationID=invocation_id):
+        with logfmt.log_context(function=self._identity.function_name, invocationID=invocation_id):
             if delivery.sequence in self._in_progress:
                 log.warning("delivered_again")
                 return
