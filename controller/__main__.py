@@ -1,10 +1,10 @@
-"""`python -m controller`."""
+"""Entry point of `python -m controller`."""
 
 import gc
 import sys
 
-# Loading modules leaves no garbage, and looking for it is a good part of a start. `main` enables
-# the garbage collector again.
+# Module loading leaves no garbage, and collection takes a large part of the start time. `main`
+# enables the garbage collector again.
 gc.disable()
 
 from controller.main import main  # noqa: E402

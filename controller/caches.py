@@ -1,4 +1,4 @@
-"""Everything that the controller knows of the cluster, and by what it is found."""
+"""Informer caches of the controller, and their indexes."""
 
 from collections.abc import Iterable, Mapping
 from random import Random
@@ -44,24 +44,24 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 
 T = TypeVar("T", bound=Object)
 
-# The indexes: which objects are found by what.
+# Indexes: which objects are found by which value.
 BY_UNIT: Final = "unit"  # pods by the name of their unit
-BY_NODE: Final = "node"  # pods by the node that they are on, or that is kept for them
+BY_NODE: Final = "node"  # pods by the node that they are on or nominated to
 BY_OWNER: Final = "owner"  # replica sets by the uid of their Deployment
 BY_UID: Final = "uid"  # units by their uid
 BY_POOL: Final = "pool"  # units by the name of their pool
-BY_SOURCE_STOCK_UID: Final = "source"  # units by the uid of the stock that they came from
-BY_OPERATION: Final = "operation"  # units by the id of an operation that made or claims them
+BY_SOURCE_STOCK_UID: Final = "source"  # units by the uid of their source stock
+BY_OPERATION: Final = "operation"  # units by the id of the operation that made or claims them
 BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
-BY_FUNCTION: Final = "function"  # units by the name of the function that they work for
-BY_PVC: Final = "claim"  # pods, and what makes pods, by the claims whose volumes they use
-BY_LOCK_OPERATION: Final = "lock"  # storages by the id of the operation that has them locked
-BY_LOCK_UNIT: Final = "holder"  # storages by the name of the unit that has them locked
-BY_COPY_SOURCE: Final = "origin"  # storages by the name of the storage that they are a copy of
+BY_FUNCTION: Final = "function"  # units by the name of their function
+BY_PVC: Final = "claim"  # pods and pod owners by the PVCs that they use
+BY_LOCK_OPERATION: Final = "lock"  # storages by the id of the operation that holds the lock
+BY_LOCK_UNIT: Final = "holder"  # storages by the name of the unit that holds the lock
+BY_COPY_SOURCE: Final = "origin"  # storages by the name of the storage that they copy
 
 
 class Caches:
-    """One informer a kind and namespace; everybody who reads shares them."""
+    """Informers, one per kind and namespace, shared by all readers."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class Caches:
         self.nodes = cache(NODES, [""])
 
     def nodes_of(self, pods: Iterable[Pod]) -> dict[str, Node]:
-        """The nodes that `pods` are on, as far as they are there."""
+        """Return the nodes of `pods`, without those that are not in the cache."""
         return self.nodes_by_name(pod.spec.node_name for pod in pods)
 
     def nodes_by_name(self, names: Iterable[str]) -> dict[str, Node]:
-        """Those of `names` that are there."""
+        """Return the nodes of these names, without those that are not in the cache."""
         found = {name: self.node(name) for name in names}
         return {name: node for name, node in found.items() if node is not None}
 
@@ -113,14 +113,14 @@ class Caches:
         return self.nodes.get(ObjectKey("", name))
 
     def function_of(self, unit: GPUUnit) -> Function | None:
-        """The function that the unit works for, where it does and the function is there."""
+        """Return the function that the unit works for; None if there is none."""
         names = function_names(unit)
         found = (self.functions.get(ObjectKey(unit.metadata.namespace, name)) for name in names)
         return next(found, None)
 
     @property
     def informers(self) -> tuple[Informer[Any], ...]:
-        """All of them, for whoever runs them and for the writer."""
+        """Return all informers, for the manager that runs them and for the writer."""
         caches: tuple[Cache[Any], ...] = (
             self.units,
             self.pools,
@@ -145,7 +145,7 @@ def controller_uids(replica_set: ReplicaSet) -> Iterable[str]:
 
 
 def replica_set_pvc_names(replica_set: ReplicaSet) -> Iterable[str]:
-    """None of a revision that makes no pods."""
+    """Return the PVC names of the pod template; empty for a revision that makes no pods."""
     return replica_set.spec.template.spec.pvc_names if replica_set.spec.replicas else ()
 
 

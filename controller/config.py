@@ -1,4 +1,4 @@
-"""Every key that the controller reads, with its default."""
+"""Configuration keys of the controller, with their defaults."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from shared.invocation.queue_names import QueueNames
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which namespaces are watched; no other is."""
+    """Watched namespaces; the controller watches no others."""
 
     stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
     instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
@@ -28,7 +28,7 @@ class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is the same for the workloads of all units."""
+    """Settings common to the workloads of all units."""
 
     pause_image: Annotated[
         str, Meta(description="What runs in stock: it does nothing and ends at once.")
@@ -55,7 +55,7 @@ class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is the same for all storages."""
+    """Settings common to all storages."""
 
     default_class: Annotated[
         str,
@@ -76,7 +76,7 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The worker beside the program of a serverless unit."""
+    """Worker sidecar of a serverless unit."""
 
     image: Annotated[
         str,
@@ -99,7 +99,7 @@ class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The queue as workers find it; the controller itself never connects to it."""
+    """NATS address for the workers; the controller itself never connects to it."""
 
     namespace: Annotated[
         str, Meta(description="The namespace of the queue's pods, for NetworkPolicies.")
@@ -112,7 +112,7 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole configuration of one controller process."""
+    """Whole configuration of one controller process."""
 
     probe_addr: ProbeAddr = Address("127.0.0.1", 8081)
     metrics_addr: MetricsAddr = Address("127.0.0.1", 8081)

@@ -1,4 +1,4 @@
-"""The kinds that the controller reads and writes."""
+"""Kinds that the controller reads and writes."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The process of the controller: its command line, its signals and its exit code."""
+"""Controller process: command line, signals and exit code."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def main(arguments: Sequence[str]) -> ExitCode:
-    """Run the controller until it is told to stop."""
+    """Run the controller until it receives a stop signal; return the exit code."""
     given = command_line.parse_command_line(PROGRAM, arguments)
     try:
         config = loader.load_config(Config, given.config_path, given.overrides)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 
 async def run(config: Config) -> ExitCode:
-    """Build everything that `config` asks for, and run it until a signal or a failure."""
+    """Build the process of `config`, and run it until a signal or a failure."""
     clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
     async with open_client(
         config.kubeconfig, f"{CONTROLLER_NAME}/{product_version()}", registry, clock

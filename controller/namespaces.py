@@ -1,4 +1,4 @@
-"""The namespaces that the controller works in."""
+"""Namespaces of the controller."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from controller.runtime import ObjectKey
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """Reservations, users' units and records each have one; no other namespace is watched."""
+    """Namespaces of stock, of users' units and of operations; the controller watches no others."""
 
     stock: str
     instance: str
@@ -15,9 +15,9 @@ class Namespaces:
 
     @property
     def units(self) -> tuple[str, str]:
-        """Where units are."""
+        """Return the two namespaces of units."""
         return self.stock, self.instance
 
     def is_stock(self, key: ObjectKey) -> bool:
-        """Whether the unit of `key` is a reservation."""
+        """Return whether the unit of `key` is stock."""
         return key.namespace == self.stock

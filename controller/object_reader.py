@@ -1,4 +1,4 @@
-"""Records and units as the server has them now, for decisions that a cache must not take."""
+"""Reader of operations, units and storages for decisions that a cache must not take."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -27,7 +27,10 @@ T = TypeVar("T", bound=Object)
 
 
 class ObjectReader:
-    """Finds records, units and storages: in the cache, or at the server."""
+    """Reader of operations, units and storages.
+
+    `cached_*` methods read the cache, `live_*` methods read the server.
+    """
 
     def __init__(self, caches: Caches, client: Client, namespaces: Namespaces) -> None:
         self._caches = caches
@@ -44,7 +47,7 @@ class ObjectReader:
         return ObjectKey(self._namespaces.stock, name)
 
     def cached_units_of(self, operation_id: str) -> list[GPUUnit]:
-        """The units that the operation made, and the stock that it claims."""
+        """Return the units that the operation made, and the stock that it claims."""
         return [
             unit
             for namespace in self._namespaces.units
@@ -58,11 +61,11 @@ class ObjectReader:
         return await self._get_live(GPU_UNITS, self._stock_key(name))
 
     async def live_unit(self, name: str) -> GPUUnit | None:
-        """A user's unit; None where there is none of that name."""
+        """Return the user's unit of that name; None if there is none."""
         return await self._get_live(GPU_UNITS, ObjectKey(self._namespaces.instance, name))
 
     async def live_units_of(self, operation: Operation) -> list[GPUUnit]:
-        """The stock that it seeded; or the stock that it claims, and the units that it made."""
+        """Return the stock that the operation seeded; or the stock that it claims and its units."""
         if operation.spec.type == OperationType.SEED_STOCK_UNITS:
             label = f"{OPERATION_LABEL}={names.label_hash(operation.spec.operation_id)}"
             query = {"labelSelector": label}
@@ -74,27 +77,27 @@ class ObjectReader:
         return [unit for unit in found if unit is not None]
 
     async def live_storage(self, name: str) -> GPUStorage | None:
-        """None where there is none of that name."""
+        """Return the storage of that name; None if there is none."""
         return await self._get_live(GPU_STORAGES, ObjectKey(self._namespaces.instance, name))
 
     async def live_prepare_job(self, storage_name: str) -> Job | None:
-        """The Job that fills the storage of that name."""
+        """Return the prepare Job of the storage; None if there is none."""
         key = ObjectKey(self._namespaces.instance, names.prepare_job_name(storage_name))
         return await self._get_live(JOBS, key)
 
     async def live_pvc(self, storage_name: str) -> PersistentVolumeClaim | None:
-        """The claim of the storage of that name."""
+        """Return the PVC of the storage of that name; None if there is none."""
         return await self._get_live(
             PERSISTENT_VOLUME_CLAIMS, ObjectKey(self._namespaces.instance, storage_name)
         )
 
     async def live_pods(self, label_selector: str) -> Sequence[Pod]:
-        """Users' pods with these labels; all of them where there are none."""
+        """Return users' pods with these labels; with an empty selector all of them."""
         query = {"labelSelector": label_selector} if label_selector else {}
         return (await self._client.list(PODS, self._namespaces.instance, query)).items
 
     async def live_unit_uid(self, name: str) -> str | None:
-        """The uid of a user's unit; None where there is none of that name."""
+        """Return the uid of the user's unit; None if there is none of that name."""
         unit = await self.live_unit(name)
         return None if unit is None else unit.metadata.uid
 

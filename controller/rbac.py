@@ -1,4 +1,4 @@
-"""What the controller may do in Kubernetes; the manifests are generated from here."""
+"""RBAC rules of the controller; the manifests are generated from this module."""
 
 from typing import Final
 

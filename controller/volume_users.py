@@ -1,4 +1,4 @@
-"""Who uses the volume of a claim, or is about to; whoever only browses it gives way to all."""
+"""Users of the volume of a PVC, present and possible; accessors do not count, they yield to all."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,13 +14,13 @@ FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
 def pods_using_pvc(caches: Caches, pvc_key: ObjectKey) -> list[Pod]:
-    """The pods that have or want the volume."""
+    """Return the pods that have or want the volume."""
     found = caches.pods.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
     return [pod for pod in found if pvc_key.name in used_pvc_names(pod)]
 
 
 def pvc_users(caches: Caches, pvc_key: ObjectKey) -> list[ObjectMeta]:
-    """Those pods, and who may make one at any moment."""
+    """Return those pods, and the objects that may create one at any moment."""
     makers = [
         found.metadata
         for cache in (caches.deployments, caches.replica_sets)
@@ -31,7 +31,7 @@ def pvc_users(caches: Caches, pvc_key: ObjectKey) -> list[ObjectMeta]:
 
 
 def used_pvc_names(pod: Pod) -> Iterable[str]:
-    """None of a pod that has finished, or only browses."""
+    """Return the PVC names of the pod; empty for a finished pod or an accessor."""
     is_over = pod.status.phase in FINISHED_PHASES or is_accessor(pod.metadata)
     return () if is_over else pod.spec.pvc_names
 

@@ -1,4 +1,4 @@
-"""The parts of a controller process, put together from its configuration."""
+"""Construction of a controller process from its configuration."""
 
 import socket
 import uuid
@@ -50,7 +50,7 @@ CONTROLLER_NAME = "gpu-runtime-controller"
 
 
 class ManagerBuilder:
-    """What the parts have in common while they are made."""
+    """Builder of the manager, with what all controllers share."""
 
     def __init__(self, client: Client, registry: CollectorRegistry, clock: Clock) -> None:
         self._client = client
@@ -63,7 +63,7 @@ class ManagerBuilder:
         )
 
     def build(self, config: Config) -> Lifecycle:
-        """Everything that `config` asks for, not yet started."""
+        """Build all components of `config`; none is started."""
         connection = ConnectionMonitor(
             self._client.rest, self._clock, server_version.check_server_version
         )
@@ -132,7 +132,7 @@ class ManagerBuilder:
 
 
 def validated_namespaces(config: NamespacesConfig) -> Namespaces:
-    """The three namespaces, which must be three."""
+    """Return the three namespaces; raise ConfigurationError if two of them are equal."""
     given = (config.stock, config.instance, config.system)
     if len(set(given)) < len(given):
         raise ConfigurationError(f"namespaces: must differ from each other, got {', '.join(given)}")
@@ -140,7 +140,10 @@ def validated_namespaces(config: NamespacesConfig) -> Namespaces:
 
 
 def unit_settings(config: Config, namespaces: Namespaces) -> UnitSettings:
-    """What all units share; a range that is none is refused here and not by the API server."""
+    """Return the settings of all units; raise ConfigurationError for an invalid range.
+
+    Otherwise only the API server would reject the range.
+    """
     units = config.units
     for index, text in enumerate(units.private_ranges):
         try:
@@ -158,7 +161,7 @@ def unit_settings(config: Config, namespaces: Namespaces) -> UnitSettings:
 
 
 def sidecar_settings(config: SidecarConfig, queue_names: QueueNames) -> SidecarSettings:
-    """What all workers share; an amount that is none is refused here."""
+    """Return the settings of all workers; raise ConfigurationError for an invalid amount."""
     for name, text in (("cpu", config.cpu), ("memory", config.memory)):
         try:
             Quantity.parse(text)
@@ -170,7 +173,7 @@ def sidecar_settings(config: SidecarConfig, queue_names: QueueNames) -> SidecarS
 
 
 def storage_settings(config: StorageConfig, units: UnitSettings) -> StorageSettings:
-    """What all storages share; their pods are in the same cluster as the units."""
+    """Return the settings of all storages; their pods are in the same cluster as the units."""
     deadline = config.prepare_deadline.seconds
     if deadline != int(deadline):
         raise ConfigurationError("storage.prepareDeadline: must be whole seconds")

@@ -1,4 +1,4 @@
-"""Bringing the children of one kind of owner to what they shall be."""
+"""Applier of the children of one kind of owner."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -27,17 +27,17 @@ T = TypeVar("T", bound=Object)
 
 
 class ApplyFailureKind(Enum):
-    """What keeps a child from being what it shall be."""
+    """Reason why a child could not be applied."""
 
-    TERMINATING = auto()  # the one before it has not gone yet
-    NOT_OWNED = auto()  # somebody else's has its name
-    INVALID = auto()  # the server will never take it as it is
-    RETRYABLE = auto()  # the server did not take it this time
+    TERMINATING = auto()  # the previous object of this name is still being deleted
+    NOT_OWNED = auto()  # an object of another owner has this name
+    INVALID = auto()  # the server rejects the manifest, and a retry does not help
+    RETRYABLE = auto()  # the server did not accept the write this time
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyFailure:
-    """The first child that could not be brought about, and why in words."""
+    """First child that could not be applied, and the reason as a message."""
 
     child: Child
     kind: ApplyFailureKind
@@ -46,7 +46,7 @@ class ApplyFailure:
 
 
 class ChildApplier(Generic[T]):
-    """Writes only what differs, and tells it in Events about the owner."""
+    """Applier of children: writes only differences, and records Events about the owner."""
 
     def __init__(self, owner_kind: Kind[T], writer: Writer, recorder: EventRecorder) -> None:
         self._owner_kind = owner_kind
@@ -54,7 +54,7 @@ class ChildApplier(Generic[T]):
         self._recorder = recorder
 
     async def apply(self, owner: T, children: list[Child]) -> ApplyFailure | None:
-        """Make or mend them in their order; the first that cannot be ends it."""
+        """Create or update the children in order; stop at the first failure and return it."""
         done: dict[EventReason, list[str]] = {}
         try:
             for each in children:
@@ -74,7 +74,7 @@ class ChildApplier(Generic[T]):
         return None
 
     async def delete(self, owner: T, kind: Kind[Any], live: LiveObject | None) -> None:
-        """Remove a child that is wanted no more; somebody else's stays."""
+        """Delete a child that is no longer wanted; keep an object of another owner."""
         if live is None or live.metadata.deletion_timestamp is not None:
             return
         meta = live.metadata
@@ -91,7 +91,7 @@ class ChildApplier(Generic[T]):
         try:
             await self._write(child)
         except ConflictError:
-            raise  # it has changed just now: look again
+            raise  # the object has changed since it was read: reconcile again
         except InvalidError as error:
             return ApplyFailure(child, ApplyFailureKind.INVALID, error.message)
         except KubeError as error:
@@ -102,13 +102,19 @@ class ChildApplier(Generic[T]):
         return None
 
     async def _write(self, child: Child) -> None:
-        """Beside what others own; where the two cannot be together, without their list entries."""
+        """Apply the body beside the fields of other owners.
+
+        If the server rejects the merged object, patch instead, which removes list entries of other
+        owners.
+        """
         body = child.body
         if child.live is None:
-            # One of that name may be somebody else's, and not heard of yet: then this is refused.
+            # An object of that name that is not in the cache yet may have another owner: then this
+            # fails.
             await self._writer.apply(child.kind, body, force=False)
             return
-        mine = {"uid": child.live.metadata.uid}  # so that nobody else's of that name is taken over
+        # never take over another owner's object of that name
+        mine = {"uid": child.live.metadata.uid}
         try:
             await self._writer.apply(child.kind, {**body, "metadata": {**body["metadata"], **mine}})
         except InvalidError:
@@ -135,6 +141,6 @@ def blocked_failure(child: Child, action: ChildAction) -> ApplyFailure:
 
 
 def owner_noun(child: Child) -> str:
-    """What people call the owner: a unit, a storage."""
+    """Return the noun for the owner in messages: unit, storage."""
     kind: str = child.owner["kind"]
     return kind.removeprefix("GPU").lower()

@@ -1,4 +1,4 @@
-"""One child of an object of ours: what it shall be, what it is, and what is to be done about it."""
+"""Child of one of our objects: desired body, live object, and the next action."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.v1alpha1.wellknown import APPLIED_HASH_ANNOTATION
 
 
 class LiveObject(Protocol):
-    """A child as the cache has it."""
+    """Child as it is in the cache."""
 
     @property
     def metadata(self) -> ObjectMeta: ...
@@ -20,20 +20,22 @@ class LiveObject(Protocol):
 
 
 class ChildAction(Enum):
-    """What brings a child to what it shall be."""
+    """Action that brings a child to its desired state."""
 
     NONE = auto()
     CREATE = auto()
     UPDATE = auto()
-    WAIT = auto()  # it belongs to an owner of this name that is gone, or goes itself
-    CONFLICT = auto()  # it belongs to somebody else, and is never touched
+    WAIT = auto()  # it belongs to a deleted owner of this name, or is being deleted
+    CONFLICT = auto()  # it belongs to another owner, and is never changed
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """`body` is what we apply, with its owner and the hash of what was asked for.
+    """Child of an owner.
 
-    `failure` is the owner's reason for not being ready when the child cannot be written.
+    `body` is the manifest to apply, with its owner reference and the hash of the desired manifest.
+
+    `failure_reason` is the owner's reason for not being ready when the child cannot be written.
     """
 
     kind: Kind[Any]
@@ -47,14 +49,14 @@ class Child:
 
     @property
     def owner(self) -> Mapping[str, Any]:
-        """The reference to the one owner."""
+        """Return the reference to the one owner."""
         (owner,) = self.body["metadata"]["ownerReferences"]
         reference: Mapping[str, Any] = owner
         return reference
 
 
 def with_applied_hash(body: Mapping[str, Any], desired_hash: str) -> dict[str, Any]:
-    """`body` with the hash by which the next controller knows what was applied."""
+    """Return `body` with the hash by which the next controller recognises what was applied."""
     metadata = {**body["metadata"], "annotations": {APPLIED_HASH_ANNOTATION: desired_hash}}
     return {**body, "metadata": metadata}
 
@@ -62,12 +64,12 @@ def with_applied_hash(body: Mapping[str, Any], desired_hash: str) -> dict[str, A
 def make_child(
     kind: Kind[Any], body: Mapping[str, Any], live: LiveObject | None, failure_reason: StrEnum
 ) -> Child:
-    """A child whose whole body is what was asked for."""
+    """Make a child whose whole body is hashed."""
     return Child(kind, with_applied_hash(body, json_digest(body)), live, failure_reason)
 
 
 def next_action(child: Child) -> ChildAction:
-    """Compare what is with what shall be."""
+    """Compare the live object with the desired body, and return the action."""
     live = child.live
     if live is None:
         return ChildAction.CREATE
@@ -83,7 +85,10 @@ def next_action(child: Child) -> ChildAction:
 
 
 def is_owned_by_predecessor(owner: Mapping[str, Any], metadata: ObjectMeta) -> bool:
-    """Whether it was the child of a deleted owner of the same name: the collector takes it."""
+    """Return whether it is a child of a deleted owner of this name.
+
+    The garbage collector deletes it.
+    """
     return any(
         (found.api_version, found.kind, found.name)
         == (owner["apiVersion"], owner["kind"], owner["name"])
@@ -93,7 +98,10 @@ def is_owned_by_predecessor(owner: Mapping[str, Any], metadata: ObjectMeta) -> b
 
 
 def is_up_to_date(live: LiveObject, body: Mapping[str, Any]) -> bool:
-    """Whether all that we want is there, and nothing that we wanted before and want no more."""
+    """Return whether the live object has all desired fields and the hash of this body.
+
+    The hash finds fields that were applied before and are no longer desired.
+    """
     wanted = body["metadata"]
     return (
         applied_hash(live.metadata.annotations) == applied_hash(wanted["annotations"])
@@ -103,7 +111,7 @@ def is_up_to_date(live: LiveObject, body: Mapping[str, Any]) -> bool:
 
 
 def was_applied_before(child: Child) -> bool:
-    """Whether the server has taken this very body before."""
+    """Return whether the server has accepted this body before."""
     live, wanted = child.live, child.body["metadata"]["annotations"]
     return live is not None and applied_hash(live.metadata.annotations) == applied_hash(wanted)
 

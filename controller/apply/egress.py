@@ -1,4 +1,4 @@
-"""Where the pods of users may connect to, as rules of a NetworkPolicy."""
+"""NetworkPolicy egress rules of user pods."""
 
 from collections.abc import Sequence
 from ipaddress import ip_network
@@ -6,20 +6,20 @@ from typing import Any, Final
 
 from controller.apply.drop_empty import drop_empty
 
-# NodeLocal DNSCache, as Kubernetes and as kubespray install it: no selector finds it.
+# Address of NodeLocal DNSCache as Kubernetes and kubespray install it. No selector matches it.
 _NODE_LOCAL_DNS: Final = ("169.254.20.10/32", "169.254.25.10/32")
 _ALL_ADDRESSES: Final = {4: "0.0.0.0/0", 6: "::/0"}
 
 
 def dns_egress_rule() -> dict[str, Any]:
-    """Names are looked up in the cluster, at a name server in a pod or on the node."""
+    """Allow DNS to the name servers of the cluster, in a pod or on the node."""
     ports = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
     on_node = [{"ipBlock": {"cidr": each}} for each in _NODE_LOCAL_DNS]
     return {"to": [{"namespaceSelector": {}}, *on_node], "ports": ports}
 
 
 def public_egress_rule(private_ranges: Sequence[str]) -> dict[str, Any]:
-    """Everything but the private ranges."""
+    """Allow all addresses except the private ranges."""
     return {"to": [_public_ip_peer(version, private_ranges) for version in _ALL_ADDRESSES]}
 
 

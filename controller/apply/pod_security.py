@@ -1,10 +1,10 @@
-"""What no pod of ours may do."""
+"""Security settings of all our pods."""
 
 from typing import Any
 
 
 def pod_security_fields() -> dict[str, Any]:
-    """The fields of a pod that keep it from the cluster's API and from strange system calls."""
+    """Return the pod fields that deny access to the Kubernetes API and unusual system calls."""
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -13,5 +13,5 @@ def pod_security_fields() -> dict[str, Any]:
 
 
 def container_security_context() -> dict[str, Any]:
-    """The security of a container: it gains no rights and has no capabilities."""
+    """Return the security context of a container: no privilege escalation and no capabilities."""
     return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}

@@ -1,1 +1,1 @@
-"""GPUStorages: what a storage is reconciled to."""
+"""Controller of GPUStorages."""

@@ -1,4 +1,4 @@
-"""Keeping the accessor of a storage: there while it is wanted, and where the volume is."""
+"""Reconciler of a storage's accessor: it exists while it is wanted, on the node of the volume."""
 
 from controller.apply.applier import ChildApplier
 from controller.apply.child import Child, make_child
@@ -21,7 +21,7 @@ from shared.v1alpha1.reasons import StorageReason
 
 
 class AccessorReconciler:
-    """The accessor's three children: policy first, pods last."""
+    """Reconciler of the accessor's three children: the policy comes first, the pods come last."""
 
     def __init__(
         self, caches: Caches, settings: StorageSettings, applier: ChildApplier[GPUStorage]
@@ -33,7 +33,7 @@ class AccessorReconciler:
     async def reconcile_accessor(
         self, storage: GPUStorage, wait_reason: str | None
     ) -> AccessorState:
-        """Make it or take it away; with `waits_for` it is wanted, but cannot be yet."""
+        """Create or delete the accessor; with `wait_reason` it is wanted but cannot exist yet."""
         if storage.spec.accessor is None or not storage.spec.accessor.enabled:
             await self._delete_children(storage)
             status = AccessorStatus(phase=AccessorPhase.DISABLED.value)
@@ -82,12 +82,12 @@ class AccessorReconciler:
 
 
 def accessor_key(storage: GPUStorage) -> ObjectKey:
-    """All three have one name."""
+    """Return the key that all three children share."""
     return ObjectKey(storage.metadata.namespace, names.accessor_name(storage.metadata.name))
 
 
 def accessor_progress(deployment: Deployment | None, pods: list[Pod]) -> tuple[AccessorPhase, str]:
-    """Ready when the pod of what was asked for last serves."""
+    """Return the progress; the accessor is ready when the pod of the latest spec serves."""
     if deployment is not None and is_rolled_out(deployment):
         return AccessorPhase.READY, "the files can be browsed"
     waiting = (waiting_message(each) for pod in pods for each in pod.status.container_statuses)

@@ -1,10 +1,10 @@
-"""The server is ahead of the caches."""
+"""Error for caches that are older than the server."""
 
 from controller.runtime import ReconcileError
 
 
 class StaleCacheError(ReconcileError):
-    """The server knows of a storage what we do not know yet: look again."""
+    """The server has newer state of a storage than the cache: reconcile again."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"GPUStorage {name} has changed meanwhile")

@@ -1,4 +1,4 @@
-"""How the children of a storage are marked as its own."""
+"""Labels and owner references of the children of a storage."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,7 @@ from shared.v1alpha1.reserved_labels import user_labels
 
 
 class StorageComponent(StrEnum):
-    """What a child is for; the value is its name as an application."""
+    """Purpose of a child; the value is its application name."""
 
     VOLUME = "gpu-storage"
     PREPARE = "gpu-storage-prepare"
@@ -20,7 +20,7 @@ class StorageComponent(StrEnum):
 
 
 def pod_selector(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
-    """What selects the pods of one part."""
+    """Return the selector of the pods of one component."""
     return {
         wellknown.STORAGE_LABEL: storage.metadata.name,
         wellknown.APP_NAME_LABEL: component.value,
@@ -28,7 +28,7 @@ def pod_selector(storage: GPUStorage, component: StorageComponent) -> dict[str, 
 
 
 def child_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
-    """What every child of that part has."""
+    """Return the labels of every child of the component."""
     return {
         **pod_selector(storage, component),
         wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
@@ -36,12 +36,12 @@ def child_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, 
 
 
 def pod_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, str]:
-    """The caller's labels go to the pods; of two equal ones ours wins."""
+    """Return the labels of the pods: the caller's labels and ours; of two equal keys ours wins."""
     return {**user_labels(storage.metadata.labels), **child_labels(storage, component)}
 
 
 def child_metadata(storage: GPUStorage, name: str, component: StorageComponent) -> dict[str, Any]:
-    """The metadata of a child that goes when `storage` goes."""
+    """Make the metadata of a child that is deleted together with `storage`."""
     return {
         "namespace": storage.metadata.namespace,
         "name": name,

@@ -1,4 +1,4 @@
-"""What the work on GPUStorages needs of Kubernetes."""
+"""RBAC rules for the reconcile of GPUStorages."""
 
 from typing import Final
 
@@ -12,11 +12,11 @@ APPLY_VERBS: Final = ("create", "list", "patch", "watch")
 RULES: Final = (
     PolicyRule(GROUP, ("gpustorages",), ("get", "patch", *WATCH_VERBS), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("gpustorages/status",), ("patch",), INSTANCE_NAMESPACE),
-    # An owner that its children keep from going, where the cluster is strict about that.
+    # Needed for blockOwnerDeletion in owner references, where the cluster enforces that.
     PolicyRule(GROUP, ("gpustorages/finalizers",), ("update",), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("gpuunits",), ("get", *WATCH_VERBS), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("operations",), ("get", *WATCH_VERBS), SYSTEM_NAMESPACE),
-    # Never deleted by us: the volume goes with its storage, by the garbage collector.
+    # The controller never deletes PVCs: the garbage collector deletes them with their storage.
     PolicyRule("", ("persistentvolumeclaims",), (*APPLY_VERBS, "get"), INSTANCE_NAMESPACE),
     PolicyRule("batch", ("jobs",), (*APPLY_VERBS, "delete", "get"), INSTANCE_NAMESPACE),
     PolicyRule("apps", ("deployments",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE),

@@ -1,4 +1,4 @@
-"""Recorded status of a storage's preparation."""
+"""Recorded status of a storage's prepare."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""GPUStorages: look at one, do what is missing, say how it is."""
+"""Reconciler of GPUStorages: observe, act, report."""
 
 from controller.caches import Caches
 from controller.gpustorage.accessor_reconciler import AccessorReconciler
@@ -14,7 +14,7 @@ from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
 
 
 class GPUStorageReconciler:
-    """A storage has a volume, is filled once, and is lent to one at a time."""
+    """Reconciler of storages: one volume, prepared once, locked by one holder at a time."""
 
     def __init__(
         self,
@@ -33,11 +33,11 @@ class GPUStorageReconciler:
         self._status_writer = status_writer
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """One turn of the storage's story; its own writes bring the next."""
+        """Take one step for the storage; the events of our own writes start the next step."""
         storage = self._caches.storages.get(key)
         if storage is None:
             await self._prepare_reconciler.release_job_of_deleted(key)
-            return Result()  # the garbage collector takes the rest
+            return Result()  # the garbage collector deletes the children
         if storage.metadata.deletion_timestamp is not None:
             await self._prepare_reconciler.abort(storage)
             await self._lock_reconciler.reconcile_lock(storage)
@@ -49,7 +49,7 @@ class GPUStorageReconciler:
         return Result()
 
     async def _reconcile_storage(self, storage: GPUStorage) -> None:
-        """A Job goes only after its outcome was written."""
+        """Take one step, and clean up the Job only after its outcome was written."""
         outcome = await self._reconcile_parts(storage)
         recorded = await self._status_writer.write(storage, outcome)
         if recorded is not None:
@@ -68,7 +68,11 @@ class GPUStorageReconciler:
 
 
 def accessor_wait_reason(prepare: PrepareStatus, pvc: PersistentVolumeClaim | None) -> str | None:
-    """Nothing is browsed before it is filled; and browsing does not choose the volume's node."""
+    """Return why the accessor must wait; None if it can start.
+
+    It waits for the prepare, and until a volume exists, because the accessor must not choose its
+    node.
+    """
     if prepare.phase not in DONE_PHASES:
         return "the volume is not filled yet"
     if pvc is None or not pvc.is_bound:

@@ -1,4 +1,4 @@
-"""What is the same for all storages."""
+"""Settings common to all storages."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from controller.namespaces import Namespaces
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
-    """From the configuration; an empty `default_class` is the cluster's own default."""
+    """Settings from the configuration; an empty `default_class` means the cluster's own default."""
 
     namespaces: Namespaces
     default_storage_class_name: str

@@ -1,4 +1,4 @@
-"""How GPUStorages are watched and worked on."""
+"""Construction of the GPUStorage reconciler, and its triggers."""
 
 from typing import Final
 
@@ -46,7 +46,7 @@ def create_reconciler(
     settings: StorageSettings,
     clock: Clock,
 ) -> GPUStorageReconciler:
-    """The reconciler with all that it works with."""
+    """Make the reconciler and its collaborators."""
     lookup = ObjectReader(caches, client, settings.namespaces)
     sync = ChildApplier(GPU_STORAGES, writer, recorder)
     locks = PrepareLocks(caches, lookup, writer)
@@ -69,7 +69,7 @@ def create_control_loop(
     loop_factory: LoopFactory,
     workers: int,
 ) -> ControlLoop:
-    """A loop over all storages that the caches know, not yet started."""
+    """Make the loop over all storages in the caches; it is not started."""
     queue = loop_factory.new_queue(LOOP_NAME)
     subscribe_triggers(queue, caches, namespaces)
     for informer in caches.storages.informers:
@@ -80,13 +80,13 @@ def create_control_loop(
 
 
 def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
-    """News about what a storage has or waits for goes before new storages."""
+    """Enqueue storages; changes of what a storage has or waits for go before new storages."""
     wakes, child, here = StorageTriggers(caches, namespaces), Priority.CHILD, namespaces.instance
     caches.storages.subscribe(enqueue_handler(queue, own_key()))
     caches.storages.subscribe(enqueue_handler(queue, mapped_keys(wakes.copies_and_source), child))
     caches.pvcs.subscribe(
         enqueue_handler(queue, own_key(), child)
-    )  # they have the names of storages
+    )  # a PVC has the name of its storage
     for children in (caches.jobs, caches.services, caches.deployments, caches.network_policies):
         children.subscribe(enqueue_handler(queue, owner_keys(GPU_STORAGES), child), here)
         children.subscribe(enqueue_handler(queue, wakes.on_name_release(), child), here)

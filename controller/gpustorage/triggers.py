@@ -1,4 +1,4 @@
-"""Which storages a change anywhere wakes."""
+"""Triggers: which storages a change of another object enqueues."""
 
 from collections.abc import Iterable
 
@@ -21,52 +21,52 @@ from shared.v1alpha1.operation import Operation
 
 
 class StorageTriggers:
-    """Keys by way of the indexes of the caches."""
+    """Triggers that find the keys by the indexes of the caches."""
 
     def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
         self._caches = caches
         self._namespace = namespaces.instance
 
     def storages_of_pod(self, pod: Pod) -> Iterable[ObjectKey]:
-        """The storages whose volumes it uses."""
+        """Return the storages whose volumes the pod uses."""
         return self._keys_of_names(pod.spec.pvc_names)
 
     def storages_of_deployment(self, deployment: Deployment) -> Iterable[ObjectKey]:
-        """The storages that its pods would use."""
+        """Return the storages that the pods of the Deployment would use."""
         return self._keys_of_names(deployment_pvc_names(deployment))
 
     def storages_of_replica_set(self, replica_set: ReplicaSet) -> Iterable[ObjectKey]:
-        """The storages that its pods would use."""
+        """Return the storages that the pods of the ReplicaSet would use."""
         return self._keys_of_names(replica_set.spec.template.spec.pvc_names)
 
     def storages_of_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
-        """The storages that it mounts, and those that it still has locked."""
+        """Return the storages that the unit mounts, and those that it still has locked."""
         held = self._caches.storages.by_index(self._namespace, BY_LOCK_UNIT, unit.metadata.name)
         mounted = self._keys_of_names(mount.name for mount in unit.spec.storage_mounts)
         return [*mounted, *map(key_of, held)]
 
     def storages_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
-        """The storages that it has locked."""
+        """Return the storages that the operation has locked."""
         found = self._caches.storages.by_index(
             self._namespace, BY_LOCK_OPERATION, operation.spec.operation_id
         )
         return map(key_of, found)
 
     def copies_and_source(self, storage: GPUStorage) -> Iterable[ObjectKey]:
-        """The storages that are a copy of it, and the one that it is a copy of."""
+        """Return the copies of the storage, and its own copy source."""
         copies = self._caches.storages.by_index(
             self._namespace, BY_COPY_SOURCE, storage.metadata.name
         )
         return [*map(key_of, copies), *self._keys_of_names(copy_source_names(storage))]
 
     def all_storages(self, _: Object) -> Iterable[ObjectKey]:
-        """All of them: classes change so rarely that no index is worth it."""
+        """Return all storages: classes change so rarely that an index is not worth its cost."""
         return map(key_of, self._caches.storages.all())
 
     def on_name_release(self) -> Trigger:
-        """The storage whose child could not be made while somebody else's had its name.
+        """Return a trigger for the storage whose child waits for another owner's deleted object.
 
-        Such deletions are too rare for an index.
+        The object had the child's name. Such deletions are too rare for an index.
         """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:

@@ -1,4 +1,4 @@
-"""How the volume of a storage is, apart from what is in it."""
+"""Readiness of a storage's volume, without its contents."""
 
 from controller.gpustorage.resources.pvc import (
     is_expandable,
@@ -17,7 +17,7 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 def volume_readiness(
     storage: GPUStorage, pvc: PersistentVolumeClaim | None, storage_class: StorageClass | None
 ) -> StorageReadiness:
-    """Ready when there is a volume, or will be one as soon as it is mounted."""
+    """Decide the readiness; ready if a volume exists or will exist at the first mount."""
     if pvc is None:
         return StorageReadiness.pending(
             StorageReason.VOLUME_PENDING, "the volume is being asked for"
@@ -36,7 +36,7 @@ def volume_readiness(
 
 
 def is_volume_mountable(pvc: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
-    """Whether a pod that mounts the claim will get its volume."""
+    """Return whether a pod that mounts the PVC will get its volume."""
     return pvc.is_bound or (storage_class is not None and storage_class.waits_for_first_consumer)
 
 
@@ -51,7 +51,7 @@ def pending_message(pvc: PersistentVolumeClaim, storage_class: StorageClass | No
 def mountable_volume_readiness(
     storage: GPUStorage, pvc: PersistentVolumeClaim, storage_class: StorageClass | None
 ) -> StorageReadiness:
-    """A usable volume, and what became of a change of its size."""
+    """Report a usable volume, and the result of a change of its size."""
     holds = "the volume is made when it is first mounted"
     if pvc.is_bound:
         holds = f"the volume holds {pvc.capacity}"
@@ -77,10 +77,10 @@ def mountable_volume_readiness(
 
 
 def had_pvc(storage: GPUStorage) -> bool:
-    """Whether there was a claim before: one made anew would pass, empty, for what is lost.
+    """Return whether the storage had a PVC before. A new PVC would be empty and hide the loss.
 
-    A lock says nothing of that, as it may be older than the claim; but that of the filling does,
-    which can begin before the claim is recorded.
+    Other locks prove nothing, because they may be older than the PVC. The lock of a prepare proves
+    it: the prepare can begin before the PVC is recorded.
     """
     lock = parse_storage_lock(storage.metadata.annotations)
     is_being_filled = lock is not None and lock.prepare == storage.metadata.name
@@ -88,7 +88,7 @@ def had_pvc(storage: GPUStorage) -> bool:
 
 
 def pvc_deleted_readiness(storage: GPUStorage) -> StorageReadiness:
-    """What is said of a storage whose claim somebody has deleted."""
+    """Report that the PVC of the storage was deleted."""
     said = (
         f"PersistentVolumeClaim {storage.metadata.name} was deleted, and its data with it; "
         "delete the storage and make another"

@@ -1,4 +1,4 @@
-"""Keeping the volume of a storage: asked for once, grown where it can be, never made anew."""
+"""Reconciler of a storage's volume: requested once, grown if possible, never replaced."""
 
 from controller.apply.applier import ChildApplier
 from controller.caches import Caches
@@ -18,7 +18,7 @@ from shared.v1alpha1.validation.storage import storage_problems
 
 
 class VolumeReconciler:
-    """The claims of storages; deleting them is left to the garbage collector."""
+    """Reconciler of the PVCs of storages; the garbage collector deletes them."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class VolumeReconciler:
     def own_pvc_and_class(
         self, storage: GPUStorage
     ) -> tuple[PersistentVolumeClaim | None, StorageClass | None]:
-        """The storage's own claim and its class, as far as they are there."""
+        """Return the storage's own PVC and its class; None for what does not exist."""
         claim = self._caches.pvcs.get(key_of(storage))
         if claim is None or not is_own_pvc(storage, claim):
             return None, None
@@ -44,7 +44,7 @@ class VolumeReconciler:
     async def reconcile_volume(
         self, storage: GPUStorage
     ) -> tuple[StorageReadiness, StorageBlocker | None]:
-        """Ask for the volume as the spec has it; one that was there and is gone stays gone."""
+        """Apply the PVC of the spec; do not replace a PVC that existed and is gone."""
         claim, kind = self.own_pvc_and_class(storage)
         if claim is None and had_pvc(storage):
             return await self._confirm_pvc_deleted(storage), None
@@ -64,13 +64,16 @@ class VolumeReconciler:
         return rejected_change(verdict, blocker_of_failure(failed))
 
     async def _require_no_live_pvc(self, storage: GPUStorage) -> None:
-        """A claim that we have not heard of may be somebody else's: it would become ours."""
+        """Raise StaleCacheError if the server has a PVC that the cache lacks.
+
+        It may belong to another owner, and applying ours would take it over.
+        """
         name = storage.metadata.name
         if await self._reader.live_pvc(name) is not None:
             raise StaleCacheError(name)
 
     async def _confirm_pvc_deleted(self, storage: GPUStorage) -> StorageReadiness:
-        """That data is lost is believed only of the server."""
+        """Ask the server, not the cache, whether the data is lost; raise StaleCacheError if not."""
         name = storage.metadata.name
         claim = await self._reader.live_pvc(name)
         if claim is not None and is_own_pvc(storage, claim):
@@ -85,7 +88,7 @@ def is_own_pvc(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
 def rejected_change(
     readiness: StorageReadiness, blocker: StorageBlocker
 ) -> tuple[StorageReadiness, StorageBlocker]:
-    """A change that the server does not take leaves a volume as good as it was."""
+    """Return the readiness after a rejected change: a usable volume stays ready."""
     if readiness.is_ready and blocker.retry_error is not None:
         return readiness.with_reason(blocker.readiness.reason, blocker.readiness.message), blocker
     return blocker.readiness, blocker

@@ -1,1 +1,1 @@
-"""GPUUnits: what a unit is reconciled to."""
+"""Controller of GPUUnits."""

@@ -30,7 +30,7 @@ from shared.v1alpha1.reasons import UnitReason
 
 
 class ActiveUnitReconciler:
-    """Takes one step for a user's unit; each decision is about the observation it is given."""
+    """Reconciler of one step of a user's unit; each decision is about a given observation."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ActiveUnitReconciler:
         self._applier = applier
 
     async def reconcile_unit(self, unit: GPUUnit) -> UnitReconcileOutcome | None:
-        """Take one step; None if the unit is gone: there is nothing to report."""
+        """Take one step; return None if the unit is gone, because there is nothing to report."""
         admitted = await self._admit(unit)
         if admitted is None:
             return None
@@ -64,7 +64,7 @@ class ActiveUnitReconciler:
         )
 
     async def _admit(self, unit: GPUUnit) -> GPUUnit | UnitBlocker | None:
-        """Return the unit once its operation is completed with it; None if it is gone."""
+        """Return the unit once its operation is completed with it; None if the unit is gone."""
         source = source_stock_of(unit)
         if source is None or is_admitted(unit):
             return unit
@@ -78,7 +78,7 @@ class ActiveUnitReconciler:
         return self._caches.units.get(key_of(unit))
 
     async def _act(self, unit: GPUUnit) -> UnitBlocker | None:
-        """Bring the unit closer to running; None unless something blocks it."""
+        """Bring the unit closer to running; return None unless something blocks it."""
         await self._nominator.nominate(self._observe(unit))
         invalid = invalid_spec_readiness(unit)
         if invalid is not None:
@@ -114,7 +114,7 @@ class ActiveUnitReconciler:
         return None if failed is None else blocker_of_failure(failed)
 
     def _assess(self, observation: Observation) -> UnitReconcileOutcome:
-        """Decide how the unit is; look again when a nomination times out."""
+        """Decide the readiness of the unit; reconcile again when a nomination times out."""
         wait = self._nominator.remaining_seconds(observation)
         readiness = active_unit_readiness(
             observation.workload, observation.nodes, awaits_nominated_node=wait > 0

@@ -1,4 +1,4 @@
-"""How the children of a unit are marked as its own."""
+"""Labels and owner references of the children of a unit."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ APP_NAME: Final = "gpu-unit"
 
 
 def child_labels(unit: GPUUnit) -> dict[str, str]:
-    """What every child of `unit` has; a pool counts the pods of its units as well."""
+    """Return the labels of every child of `unit`; a pool also counts the pods of its units."""
     labels = {
         **pod_selector(unit),
         wellknown.APP_NAME_LABEL: APP_NAME,
@@ -24,12 +24,12 @@ def child_labels(unit: GPUUnit) -> dict[str, str]:
 
 
 def pod_selector(unit: GPUUnit) -> dict[str, str]:
-    """What selects the pods of `unit`; a Deployment's selector can never change."""
+    """Return the selector of the pods of `unit`; the selector of a Deployment is immutable."""
     return {wellknown.UNIT_LABEL: unit.metadata.name}
 
 
 def extra_pod_labels(unit: GPUUnit, settings: UnitSettings) -> dict[str, str]:
-    """What the pods of `unit` have besides: the caller's labels, and the function they work for."""
+    """Return the further pod labels of `unit`: the caller's labels, and the function."""
     theirs = user_labels(unit.metadata.labels)
     serverless = unit.spec.serverless
     if serverless is None or settings.namespaces.is_stock(key_of(unit)):
@@ -38,7 +38,7 @@ def extra_pod_labels(unit: GPUUnit, settings: UnitSettings) -> dict[str, str]:
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:
-    """The metadata of a child that goes when `unit` goes."""
+    """Make the metadata of a child that is deleted together with `unit`."""
     return {
         "namespace": unit.metadata.namespace,
         "name": name,

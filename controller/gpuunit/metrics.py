@@ -1,4 +1,4 @@
-"""How many units there are, by role, spec and phase, as Prometheus sees it."""
+"""Prometheus metric of the number of units by role, spec and phase."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +16,10 @@ METRIC_NAME: Final = "gpuruntime_units"
 
 
 class UnitCountCollector(Collector):
-    """Counted when asked, from the cache, and by the leader only: replicas would count twice."""
+    """Collector that counts the cache at each scrape.
+
+    Only the leader reports, because replicas would count twice.
+    """
 
     def __init__(
         self, units: Cache[GPUUnit], namespaces: Namespaces, is_leader: Callable[[], bool]

@@ -27,12 +27,12 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the caches contained at one moment.
+    """Contents of the caches at one moment.
 
     Each decision is about one observation. A step that has written observes the unit again before
     it decides further: the caches then contain what it wrote (ADR 6). `nodes` are the nodes that
-    the pods of the unit and of its reservation are on or nominated to. `terminating_stock_pods`
-    are pods of the source stock that still end, also after the stock itself was deleted.
+    the pods of the unit and of its reservation are on or nominated to. `terminating_stock_pods` are
+    pods of the source stock that still end, also after the stock itself was deleted.
     """
 
     unit: GPUUnit
@@ -44,7 +44,7 @@ class Observation:
 
     @property
     def reserved_pods(self) -> tuple[Pod, ...]:
-        """Pods that hold a node for the unit; empty without a reservation."""
+        """Return the pods that hold a node for the unit; empty without a reservation."""
         return () if self.reservation is None else self.reservation.workload.scheduled_pods
 
 

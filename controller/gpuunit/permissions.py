@@ -1,4 +1,4 @@
-"""What the work on GPUUnits needs of Kubernetes."""
+"""RBAC rules for the reconcile of GPUUnits."""
 
 from typing import Final
 
@@ -11,11 +11,11 @@ APPLY_VERBS: Final = ("create", "list", "patch", "watch")
 
 
 def unit_namespace_rules(namespace: str) -> tuple[PolicyRule, ...]:
-    """What both roles need."""
+    """Return the rules for both roles."""
     return (
         PolicyRule(GROUP, ("gpuunits",), ("delete", "get", "list", "patch", "watch"), namespace),
         PolicyRule(GROUP, ("gpuunits/status",), ("patch",), namespace),
-        # An owner that its children keep from going, where the cluster is strict about that.
+        # Needed for blockOwnerDeletion in owner references, where the cluster enforces that.
         PolicyRule(GROUP, ("gpuunits/finalizers",), ("update",), namespace),
         PolicyRule("apps", ("deployments",), APPLY_VERBS, namespace),
         PolicyRule("apps", ("replicasets",), WATCH_VERBS, namespace),
@@ -28,13 +28,13 @@ def unit_namespace_rules(namespace: str) -> tuple[PolicyRule, ...]:
 RULES: Final = (
     *unit_namespace_rules(STOCK_NAMESPACE),
     *unit_namespace_rules(INSTANCE_NAMESPACE),
-    # What a consumed reservation leaves behind is taken down at once.
+    # The workload of consumed stock is deleted at once.
     PolicyRule("apps", ("deployments", "replicasets"), ("delete",), STOCK_NAMESPACE),
     PolicyRule("", ("pods",), ("delete",), STOCK_NAMESPACE),
     PolicyRule("", ("services",), (*APPLY_VERBS, "delete"), INSTANCE_NAMESPACE),
     PolicyRule("", ("pods/status",), ("patch",), INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("gpustorages",), (*WATCH_VERBS, "patch"), INSTANCE_NAMESPACE),
-    # Only whether it is there: the Secrets of queues are nothing that the controller reads.
+    # Only the existence of a function matters: the controller does not read the Secrets of queues.
     PolicyRule(GROUP, ("functions",), WATCH_VERBS, INSTANCE_NAMESPACE),
     PolicyRule(GROUP, ("stockpools",), WATCH_VERBS, STOCK_NAMESPACE),
     PolicyRule(GROUP, ("operations",), ("get", *WATCH_VERBS), SYSTEM_NAMESPACE),

@@ -1,4 +1,4 @@
-"""Resource requests of pods, compared."""
+"""Comparison of the resource requests of pods."""
 
 from collections.abc import Mapping
 

@@ -15,7 +15,7 @@ REQUEUE_SOON: Final = Result(requeue_after=0.5)
 
 
 class GPUUnitReconciler:
-    """Reconciles stock and users' units; the namespace of a unit decides which it is."""
+    """Reconciler of stock and users' units; the namespace of a unit decides which one it is."""
 
     def __init__(
         self,

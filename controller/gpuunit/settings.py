@@ -1,4 +1,4 @@
-"""What is the same for the workloads of all units."""
+"""Settings common to the workloads of all units."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from shared.invocation.queue_names import QueueNames
 
 @dataclass(frozen=True, slots=True)
 class SidecarSettings:
-    """The worker beside the user's program; its requests are its limits."""
+    """Settings of the worker beside the user's program; its requests equal its limits."""
 
     image: str
     cpu: str
@@ -18,7 +18,7 @@ class SidecarSettings:
 
 @dataclass(frozen=True, slots=True)
 class QueuePeer:
-    """The pods of the queue, as a NetworkPolicy finds them."""
+    """Selector of the NATS pods for a NetworkPolicy."""
 
     namespace: str
     app_name: str
@@ -27,7 +27,7 @@ class QueuePeer:
 
 @dataclass(frozen=True, slots=True)
 class UnitSettings:
-    """From the configuration; `private_ranges` are CIDR ranges that units may not reach."""
+    """Settings from the configuration; `private_ranges` are CIDR ranges that units may not use."""
 
     namespaces: Namespaces
     pause_image: str

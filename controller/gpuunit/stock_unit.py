@@ -23,7 +23,7 @@ from shared.v1alpha1.validation.resources import resource_problems
 
 
 class StockUnitReconciler:
-    """Takes one step for a stock unit; each decision is about the observation it is given."""
+    """Reconciler of one step of a stock unit; each decision is about a given observation."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class StockUnitReconciler:
         self._applier = applier
 
     async def reconcile_unit(self, stock: GPUUnit) -> UnitReconcileOutcome | None:
-        """Take one step; None if the unit was deleted or its stock claim released."""
+        """Take one step; return None if the unit was deleted or its stock claim was released."""
         listing = await self._stock_lifecycle.settle_seed_listing(stock)
         if listing is SeedListing.STRAY:
             return None
@@ -69,7 +69,7 @@ class StockUnitReconciler:
 
 
 def stock_readiness(observation: Observation, listing: SeedListing) -> UnitReadiness:
-    """Decide how a stock unit is."""
+    """Decide the readiness of a stock unit."""
     return stock_unit_readiness(
         observation.workload,
         observation.nodes,

@@ -1,4 +1,4 @@
-"""Whether the lock of a storage is a unit's: decided by values alone."""
+"""Ownership of a storage lock by a unit, as pure functions."""
 
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -6,7 +6,7 @@ from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_lock_held_by(unit: GPUUnit, lock: StorageLock) -> bool:
-    """Whether the lock is the unit's, or was taken for it by the operation that made it."""
+    """Return whether the unit has the lock, or the operation that made the unit took it."""
     meta = unit.metadata
     if lock.uid:
         return lock.uid == meta.uid
@@ -15,15 +15,15 @@ def is_lock_held_by(unit: GPUUnit, lock: StorageLock) -> bool:
 
 
 def is_lock_without_uid(unit: GPUUnit, lock: StorageLock) -> bool:
-    """Whether the lock is the unit's, but only its operation's name is on it."""
+    """Return whether the lock is the unit's but names only its operation."""
     return not lock.uid and is_lock_held_by(unit, lock)
 
 
 def is_lock_confirmed(unit: GPUUnit, lock: StorageLock | None, *, is_mounted: bool) -> bool:
-    """Whether the lock cannot be on its way to be taken from the unit.
+    """Return whether no other process can be about to release the unit's lock.
 
-    It might be, if the unit did not mount the storage until now: then it is written anew, and
-    whoever wanted to take it away on account of what the unit was before cannot any more.
+    A release is possible if the unit did not mount the storage until now. Then the lock is written
+    again, and a release that was decided by the old state of the unit fails.
     """
     if lock is None or not lock.uid:
         return False
@@ -31,7 +31,7 @@ def is_lock_confirmed(unit: GPUUnit, lock: StorageLock | None, *, is_mounted: bo
 
 
 def desired_lock(unit: GPUUnit) -> StorageLock:
-    """The lock of a unit as it is now."""
+    """Return the lock of the unit in its current state."""
     meta = unit.metadata
     return StorageLock(
         unit=meta.name,

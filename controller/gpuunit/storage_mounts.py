@@ -26,7 +26,7 @@ from shared.v1alpha1.storage_lock import StorageLock, lock_patch, parse_storage_
 
 
 class StorageMounts:
-    """Acquires the locks of a unit's storages, in the order of names to avoid deadlock."""
+    """Acquirer of the locks of a unit's storages, in name order to avoid deadlock."""
 
     def __init__(self, caches: Caches, writer: Writer) -> None:
         self._caches = caches
@@ -53,7 +53,7 @@ class StorageMounts:
             return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, "; ".join(waiting))
         for name in mounted_storage_names(unit):
             storage = self._storage(unit, name)
-            said = unready_storage_message(unit, name, storage)  # it may have gone just now
+            said = unready_storage_message(unit, name, storage)  # it may be gone by now
             if storage is None or said is not None:
                 return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, said or "")
             lock = parse_storage_lock(storage.metadata.annotations)
@@ -70,7 +70,7 @@ class StorageMounts:
     async def _write_uid_to_locks(self, unit: GPUUnit) -> None:
         """Add the unit's uid to locks of its operation, so that they outlive the operation.
 
-        The generation stays out, as the unit does not mount the storage yet.
+        The lock gets no generation, because the unit does not mount the storage yet.
         """
         for name in mounted_storage_names(unit):
             storage = self._storage(unit, name)
@@ -87,9 +87,9 @@ class StorageMounts:
         await self._writer.patch(GPU_STORAGES, key_of(storage), lock_patch(storage.metadata, lock))
 
     def _foreign_users(self, observation: Observation, pvc_name: str) -> list[ObjectMeta]:
-        """Return what uses the volume and is not the unit's own, read from the caches now.
+        """Return the other users of the volume, read from the caches now.
 
-        A lock may have been taken away from those.
+        Their lock may have been released before they ended.
         """
         own = own_controller_uids(observation, self._caches)
         namespace = observation.unit.metadata.namespace
@@ -115,7 +115,7 @@ def own_controller_uids(observation: Observation, caches: Caches) -> list[str]:
 def other_user_name(
     unit: GPUUnit, lock: StorageLock | None, foreign_users: Sequence[ObjectMeta]
 ) -> str | None:
-    """Name the other user of the storage, by its lock or its pods; None if there is none."""
+    """Return the name of another user, from the lock or the pods; None if there is none."""
     if lock is not None and not is_lock_held_by(unit, lock):
         return lock.holder_text
     if not foreign_users:
@@ -136,7 +136,7 @@ def unready_storage_messages(unit: GPUUnit, caches: Caches) -> list[str]:
 
 
 def unready_storage_message(unit: GPUUnit, name: str, storage: GPUStorage | None) -> str | None:
-    """Say why the unit cannot mount it; None if it can.
+    """Return why the unit cannot mount the storage; None if it can.
 
     A storage that is being deleted still serves the unit that holds its lock.
     """

@@ -1,4 +1,4 @@
-"""Which units a change anywhere wakes."""
+"""Triggers: which units a change of another object enqueues."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -26,14 +26,14 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 class UnitTriggers:
-    """Keys by way of the indexes of the caches."""
+    """Triggers that find the keys by the indexes of the caches."""
 
     def __init__(self, caches: Caches, namespaces: Namespaces) -> None:
         self._caches = caches
         self._namespaces = namespaces
 
     def units_of_child(self, child: Pod | ReplicaSet) -> Iterable[ObjectKey]:
-        """Its unit; and whoever is to take the place of a stock's pod."""
+        """Return the unit of the child; for a stock's child also the unit made from that stock."""
         name = child.metadata.labels.get(wellknown.UNIT_LABEL)
         if name is None:
             return
@@ -44,7 +44,10 @@ class UnitTriggers:
             yield from self.units_from_stock(stock)
 
     def on_revision_change(self) -> Trigger:
-        """The units whose pods may be current now, or no longer; the number of pods is no news."""
+        """Return a trigger for the units whose pods may have become current or outdated.
+
+        A change of the number of pods enqueues no unit.
+        """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             changed = new or old
@@ -54,16 +57,16 @@ class UnitTriggers:
         return keys
 
     def units_from_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
-        """The unit that was made from it."""
+        """Return the unit that was made from the stock."""
         return self._units_from_stock_uid(stock.metadata.uid)
 
     def units_mounting(self, storage: GPUStorage) -> Iterable[ObjectKey]:
-        """The units that mount it."""
+        """Return the units that mount the storage."""
         meta = storage.metadata
         return map(key_of, self._caches.units.by_index(meta.namespace, BY_STORAGE, meta.name))
 
     def on_volume_release(self, pvc_names_of: Callable[[Any], Iterable[str]]) -> Trigger:
-        """The units that mount a storage whose volume somebody has used until now."""
+        """Return a trigger for the units that mount a storage whose volume lost a user."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if old is None:
@@ -79,7 +82,7 @@ class UnitTriggers:
         return keys
 
     def on_function_created_or_deleted(self) -> Trigger:
-        """The units that work for a function which is there now, or gone."""
+        """Return a trigger for the units of a function that was created or deleted."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if old is not None and new is not None:
@@ -93,7 +96,7 @@ class UnitTriggers:
         return keys
 
     def units_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
-        """The units that it made, and the stock that it claims."""
+        """Return the units that the operation made, and the stock that it claims."""
         for namespace in self._namespaces.units:
             found = self._caches.units.by_index(
                 namespace, BY_OPERATION, operation.spec.operation_id
@@ -105,7 +108,7 @@ class UnitTriggers:
         yield from map(key_of, found)
 
     def on_unit_deletion(self) -> Trigger:
-        """The stock of a unit that is deleted: it may have to be given back."""
+        """Return a trigger for the stock of a deleted unit: the stock claim may need a release."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if new is None and isinstance(old, GPUUnit):
@@ -116,9 +119,9 @@ class UnitTriggers:
         return keys
 
     def on_name_release(self) -> Trigger:
-        """The unit whose child could not be made while somebody else's had its name.
+        """Return a trigger for the unit whose child waits for another owner's deleted object.
 
-        Such deletions are too rare for an index.
+        The object had the child's name. Such deletions are too rare for an index.
         """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
@@ -135,7 +138,7 @@ class UnitTriggers:
         return keys
 
     def on_claim_counted(self) -> Trigger:
-        """The units whose stock a pool has just noted as claimed, or no longer will."""
+        """Return a trigger for units whose stock claim a pool has just recorded, or never will."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             known = old.status.claimed if isinstance(old, StockPool) else ()
@@ -150,7 +153,10 @@ class UnitTriggers:
         return keys
 
     def on_node_change(self) -> Trigger:
-        """The units with pods on a node, or nominated to it, that can be used now or no longer."""
+        """Return a trigger for the units with pods on, or nominated to, a node.
+
+        It enqueues them when the node becomes usable or unusable.
+        """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             changed = new or old
@@ -169,7 +175,7 @@ def has_unit_owner(child: Object) -> bool:
 
 
 def revision_identity(replica_set: Object | None) -> tuple[str | None, str | None] | None:
-    """By what a ReplicaSet is known as the current one; None where there is none."""
+    """Return the applied hash and the revision, which identify a ReplicaSet; None without one."""
     if not isinstance(replica_set, ReplicaSet):
         return None
     notes = replica_set.metadata.annotations
@@ -177,7 +183,7 @@ def revision_identity(replica_set: Object | None) -> tuple[str | None, str | Non
 
 
 def node_state(node: Object | None) -> tuple[bool, bool]:
-    """Whether pods there count as running, and whether more may come."""
+    """Return whether pods on the node count as running, and whether the node accepts more pods."""
     return (
         (is_node_ready(node), is_node_schedulable(node))
         if isinstance(node, Node)

@@ -1,4 +1,4 @@
-"""Workload of a unit: its Deployment and its pods, those of the newest revision apart."""
+"""Workload of a unit: its Deployment and pods, with those of the newest revision apart."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Workload:
 
     @property
     def is_generation_observed(self) -> bool:
-        """Whether the deployment controller has observed the newest spec."""
+        """Return whether the deployment controller has observed the newest spec."""
         deployment = self.deployment
         return deployment is not None and (
             deployment.status.observed_generation >= deployment.metadata.generation
@@ -36,29 +36,29 @@ class Workload:
 
     @property
     def pending_pod(self) -> Pod | None:
-        """Current pod without a node, or None."""
+        """Return the current pod without a node; None if there is none."""
         return next((pod for pod in self.current_pods if not pod.spec.node_name), None)
 
     @property
     def ready_pods(self) -> tuple[Pod, ...]:
-        """Current pods that are ready."""
+        """Return the current pods that are ready."""
         return tuple(pod for pod in self.current_pods if is_pod_ready(pod))
 
     @property
     def scheduled_previous_pods(self) -> tuple[Pod, ...]:
-        """Previous pods that are on a node."""
+        """Return the previous pods that are on a node."""
         return tuple(pod for pod in self.previous_pods if pod.spec.node_name)
 
     @property
     def retained_previous_pods(self) -> tuple[Pod, ...]:
-        """Previous pods on a node that are not being deleted."""
+        """Return the previous pods on a node that are not being deleted."""
         return tuple(
             pod for pod in self.scheduled_previous_pods if pod.metadata.deletion_timestamp is None
         )
 
     @property
     def scheduled_pods(self) -> tuple[Pod, ...]:
-        """All pods on nodes that are not being deleted, also while their revision is unknown."""
+        """Return all pods on nodes that are not being deleted, even without a known revision."""
         return (
             *(pod for pod in self.current_pods if pod.spec.node_name),
             *self.retained_previous_pods,
@@ -66,7 +66,7 @@ class Workload:
 
     @property
     def nominated_previous_pods(self) -> tuple[Pod, ...]:
-        """Previous pods that have no node but a nomination."""
+        """Return the previous pods that have no node but a nomination."""
         return tuple(
             pod
             for pod in self.previous_pods

@@ -1,1 +1,1 @@
-"""Records of operations: kept for as long as replays may come."""
+"""Controller of operations: deletes them after the time in which replays may come."""

@@ -1,4 +1,4 @@
-"""How long unfinished operations have stood still, as Prometheus sees it."""
+"""Prometheus metric of unfinished operations that make no progress."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -18,7 +18,7 @@ METRIC_HELP: Final = (
 
 
 class StalledOperationsCollector(Collector):
-    """Looked up when asked, from the cache, and by the leader only, as the units are counted."""
+    """Collector that reads the cache at each scrape; only the leader reports, as for units."""
 
     def __init__(
         self, operations: Cache[Operation], clock: Clock, is_leader: Callable[[], bool]
@@ -38,7 +38,7 @@ class StalledOperationsCollector(Collector):
 
 
 def stalled_seconds_by_type(operations: Iterable[Operation], now: datetime) -> dict[str, float]:
-    """The longest wait of each type; 0 where nothing waits."""
+    """Return the longest wait in seconds for each type; 0 if no operation waits."""
     longest = {kind.value: 0.0 for kind in OperationType}
     for record in operations:
         if record.status.phase not in FINAL_PHASES:
@@ -48,6 +48,6 @@ def stalled_seconds_by_type(operations: Iterable[Operation], now: datetime) -> d
 
 
 def last_update_time(operation: Operation) -> datetime | None:
-    """When its status last changed, or else when it was made."""
+    """Return when the status last changed, else the creation time; None without either."""
     told = (operation.status.updated_at, operation.metadata.creation_timestamp)
     return next((moment for text in told if (moment := parse_timestamp(text)) is not None), None)

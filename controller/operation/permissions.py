@@ -1,4 +1,4 @@
-"""What the sweep of records needs of Kubernetes."""
+"""RBAC rules for the retention of operations."""
 
 from typing import Final
 

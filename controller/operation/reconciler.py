@@ -1,4 +1,4 @@
-"""Sweeps the records of operations: none is kept for longer than it is needed."""
+"""Reconciler of operations: deletes each one when it is no longer needed."""
 
 from typing import Final
 
@@ -18,11 +18,14 @@ from controller.runtime import (
 )
 from shared.v1alpha1.operation import Operation
 
-MAX_REQUEUE_SECONDS: Final = 60.0  # until a record that was still needed is looked at again
+MAX_REQUEUE_SECONDS: Final = 60.0  # until an operation that was still needed is checked again
 
 
 class OperationReconciler:
-    """Deletes records `retention` seconds after they became final, once no unit depends on them."""
+    """Reconciler that deletes operations `retention_seconds` after they became final.
+
+    An operation stays as long as a unit depends on it.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,10 @@ class OperationReconciler:
         self._retention_seconds = retention_seconds
 
     async def reconcile(self, key: ObjectKey) -> Result:
-        """Drop what is no longer needed of one record; every write holds it to what was seen."""
+        """Delete the operation or drop its request, if due.
+
+        Each write has a precondition: nothing is written if the operation has changed.
+        """
         record = self._operations.get(key)
         if record is None or record.metadata.deletion_timestamp is not None:
             return Result()
@@ -52,11 +58,11 @@ class OperationReconciler:
             elif wanted.drop_request:
                 await self._drop_request(record)
         except (ConflictError, NotFoundError):
-            return Result()  # restarted or gone meanwhile: the watch brings it again
+            return Result()  # restarted or gone meanwhile: the watch event enqueues it again
         return Result(requeue_after=wanted.requeue_after)
 
     async def _is_referenced(self, operation: Operation) -> bool:
-        """Whether a unit depends on it: seen in the cache, or else at the server."""
+        """Return whether a unit depends on the operation: by the cache, if not, by the server."""
         operation_id = operation.spec.operation_id
         if any(
             is_operation_referenced(unit, operation_id)

@@ -14,7 +14,7 @@ FINAL_PHASES: Final = (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class RetentionAction:
-    """What to do with an operation now, and in how many seconds to look again."""
+    """Action on an operation now, and the seconds until the next check."""
 
     delete: bool = False
     drop_request: bool = False

@@ -1,4 +1,4 @@
-"""How the records of operations are watched and worked on."""
+"""Construction of the control loop of operations."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ WORKERS: Final = 2
 def create_control_loop(
     reconciler: OperationReconciler, caches: Caches, loop_factory: LoopFactory
 ) -> ControlLoop:
-    """A loop over all records that the caches know, not yet started."""
+    """Make the loop over all operations in the caches; it is not started."""
     queue = loop_factory.new_queue(LOOP_NAME)
     caches.operations.subscribe(enqueue_handler(queue, own_key()))
     return loop_factory.new_loop(LOOP_NAME, WORKERS, queue, reconciler)

@@ -1,1 +1,1 @@
-"""StockPools: stock that looks after itself."""
+"""Controller of StockPools, which keep their number of stock units."""

@@ -1,4 +1,4 @@
-"""What a change of a pool's status is worth telling people: pure, and nothing at rest."""
+"""Events for a change of a pool's status, as pure functions."""
 
 from controller.status.events import StatusEvent
 from controller.stockpool.status import ready_message
@@ -8,9 +8,9 @@ from shared.v1alpha1.stockpool import StockPoolStatus
 
 
 def status_event(old: StockPoolStatus, new: StockPoolStatus) -> StatusEvent | None:
-    """Every new mistake in the spec, and the beginning of what keeps the pool from being filled.
+    """Return an Event for a new error in the spec or a newly degraded pool; else None.
 
-    That it is full again is no news: every claim would bring it.
+    A pool that is full again records none: each stock claim would cause one.
     """
     said = ready_message(new)
     if new.phase == PoolPhase.FAILED and ready_message(old) != said:

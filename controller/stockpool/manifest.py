@@ -1,4 +1,4 @@
-"""The GPUUnit that a pool makes."""
+"""Manifest of the GPUUnits of a pool."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 
 def unit_manifest(pool: StockPool, name: str) -> dict[str, Any]:
-    """Stock with the pool's envelope, owned by the pool until somebody claims it."""
+    """Make stock with the pool's resources; the pool owns it until an operation claims it."""
     return {
         "metadata": {
             "namespace": pool.metadata.namespace,
@@ -28,7 +28,7 @@ def unit_manifest(pool: StockPool, name: str) -> dict[str, Any]:
 
 
 def unit_resources(pool: StockPool) -> UnitResources:
-    """What each unit of the pool takes of a node."""
+    """Return the resources of each unit of the pool."""
     return UnitResources(
         **{field: getattr(pool.spec, field) for field in UnitResources.__struct_fields__}
     )

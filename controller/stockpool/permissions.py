@@ -1,4 +1,4 @@
-"""What the work on StockPools needs of Kubernetes."""
+"""RBAC rules for the reconcile of StockPools."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from shared.v1alpha1.group import GROUP
 RULES: Final = (
     PolicyRule(GROUP, ("stockpools",), ("get", "list", "watch"), STOCK_NAMESPACE),
     PolicyRule(GROUP, ("stockpools/status",), ("patch",), STOCK_NAMESPACE),
-    # An owner that its units keep from going, where the cluster is strict about that.
+    # Needed for blockOwnerDeletion in owner references, where the cluster enforces that.
     PolicyRule(GROUP, ("stockpools/finalizers",), ("update",), STOCK_NAMESPACE),
     PolicyRule(GROUP, ("gpuunits",), ("create", "delete", "list", "watch"), STOCK_NAMESPACE),
     PolicyRule("events.k8s.io", ("events",), ("create", "patch"), STOCK_NAMESPACE),

@@ -1,4 +1,4 @@
-"""What keeps a pool from being made right, as far as a person must mend it."""
+"""Problems of a pool that a user must solve."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ from shared.v1alpha1.validation.resources import resource_problems
 
 @dataclass(frozen=True, slots=True)
 class PoolProblem:
-    """`is_invalid` where only another spec helps, and trying again does not."""
+    """Problem of a pool; with `is_invalid_spec` only another spec helps, a retry does not."""
 
     message: str
     is_invalid_spec: bool
 
 
 def spec_problem(pool: StockPool) -> PoolProblem | None:
-    """What is wrong with what the pool asks for."""
+    """Return the problems of the spec as one; None if the spec is valid."""
     problems = resource_problems(pool.spec)
     return PoolProblem("; ".join(each.text for each in problems), True) if problems else None
 
 
 def rejection_problem(error: KubeError | None) -> PoolProblem | None:
-    """What the server will refuse again; a failure that passes is not worth a word."""
+    """Return an error that the server will repeat; None for a transient error."""
     if not isinstance(error, InvalidError | ForbiddenError):
         return None
     return PoolProblem(error.message, isinstance(error, InvalidError))

@@ -38,7 +38,8 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.stockpool import StockPool
 
-# The watch brings most newer objects; this is for others, such as a foreign unit of the name.
+# The watch brings most newer objects. This interval is for the others, such as a foreign unit of
+# the name.
 REQUEUE_SOON: Final = Result(requeue_after=0.5)
 
 
@@ -62,7 +63,7 @@ class ScalingOutcome:
 
 
 class StockPoolReconciler:
-    """Creates, deletes and replaces unclaimed units, and counts the claimed ones."""
+    """Reconciler that creates, deletes and replaces unclaimed units, and counts claimed ones."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class StockPoolReconciler:
         """Take one step towards the desired number; events of the units start the next one."""
         snapshot = self._snapshots.cached(key)
         if snapshot is not None and not is_settled(snapshot):
-            # With a lagging cache too many units would be created and claims miscounted.
+            # With a stale cache too many units would be created and stock claims miscounted.
             snapshot = await self._snapshots.live(key)
         if snapshot is None:
             return Result()  # the garbage collector deletes the unclaimed units
@@ -117,7 +118,7 @@ class StockPoolReconciler:
         try:
             await self._writer.delete(GPU_UNITS, key_of(unit), seen)
         except (ConflictError, NotFoundError):
-            outcome.is_stale = True  # perhaps a claim, which wins
+            outcome.is_stale = True  # perhaps the unit was claimed, and the stock claim wins
         else:
             outcome.deleted.append(unit)
 
@@ -125,10 +126,10 @@ class StockPoolReconciler:
         try:
             outcome.created.append(await self._writer.create(GPU_UNITS, unit_of(pool, name)))
         except (AlreadyExistsError, ConflictError):
-            outcome.is_stale = True  # our own, if a response was lost; or of another leader
+            outcome.is_stale = True  # ours after a lost response, or another leader's
 
     async def _write_status(self, snapshot: PoolSnapshot, problem: PoolProblem | None) -> bool:
-        """Write the status if it changes; False if the pool has changed on the server meanwhile."""
+        """Write the status if it changes; return False if the pool has changed on the server."""
         pool, new = snapshot.pool, next_status(snapshot, problem, self._clock.now())
         changes = merge_patch.create_merge_patch(pool.status, new)
         if not changes:

@@ -1,4 +1,4 @@
-"""How many units a pool makes and which it removes, decided from what there is."""
+"""Decision how many units a pool creates and which it deletes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,25 +10,26 @@ from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 
-# A claim is recorded when a reconcile ends, so none may take as long as a large pool.
+# A stock claim is recorded when a reconcile ends, so no reconcile may take as long as a large pool
+# needs.
 MAX_CREATES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingPlan:
-    """Which units go, and how many are made once those are gone."""
+    """Units to delete, and the number to create after that."""
 
     to_delete: tuple[GPUUnit, ...] = ()
     create_count: int = 0
 
     @property
     def is_idle(self) -> bool:
-        """Whether all is as it should be."""
+        """Return whether there is nothing to do."""
         return not self.to_delete and not self.create_count
 
 
 def plan_scaling(pool: StockPool, stock: Sequence[GPUUnit]) -> ScalingPlan:
-    """The next step from the unclaimed `stock` to what the pool asks for, never above it."""
+    """Plan the next step from unclaimed `stock` to the desired number, never above that number."""
     ordered = sorted_by_deletion_priority(pool, stock)
     excess = max(0, len(ordered) - pool.spec.replicas)
     kept = ordered[excess:]
@@ -39,9 +40,9 @@ def plan_scaling(pool: StockPool, stock: Sequence[GPUUnit]) -> ScalingPlan:
 
 
 def sorted_by_deletion_priority(pool: StockPool, stock: Iterable[GPUUnit]) -> list[GPUUnit]:
-    """Units that never had a place, then those not ready, then outdated ones; the youngest first.
+    """Sort units: those that never had a node, then unready ones, then outdated; youngest first.
 
-    That a unit was once ready is written nowhere; one without a node never was.
+    No field says that a unit was once ready; a unit without a node never was.
     """
 
     def worth(unit: GPUUnit) -> tuple[bool, bool, bool]:
@@ -51,15 +52,15 @@ def sorted_by_deletion_priority(pool: StockPool, stock: Iterable[GPUUnit]) -> li
 
 
 def age_sort_key(unit: GPUUnit) -> tuple[str, int, str]:
-    """Orders units from old to young; of those of one second the higher number is younger."""
+    """Return a key that sorts units by age; within one second the higher number is younger."""
     name = unit.metadata.name
     return unit.metadata.creation_timestamp, len(name), name
 
 
 def replaceable_units(pool: StockPool, kept: Sequence[GPUUnit]) -> list[GPUUnit]:
-    """The outdated units that go now: those not ready, and as many ready ones as can be missed.
+    """Return the outdated units to delete now: all unready ones, and as many ready ones as allowed.
 
-    So an envelope that fits nowhere costs only those few.
+    So resources that fit on no node cost only those few units.
     """
     outdated = [unit for unit in kept if is_outdated(pool, unit)]
     missing = pool.spec.replicas - sum(is_unit_ready(unit) for unit in kept)
@@ -69,12 +70,12 @@ def replaceable_units(pool: StockPool, kept: Sequence[GPUUnit]) -> list[GPUUnit]
 
 
 def max_unavailable(pool: StockPool) -> int:
-    """How many units a changed envelope may keep from being ready at once."""
+    """Return how many units may be unready at once because of changed resources."""
     return pool.spec.max_unavailable or max(1, pool.spec.replicas // 4)
 
 
 def create_count(pool: StockPool, kept: Sequence[GPUUnit]) -> int:
-    """How many units to make beside those that stay."""
+    """Return how many units to create beside those that stay."""
     wanted = min(pool.spec.replicas - len(kept), MAX_CREATES)
     if pool.spec.max_unavailable is None:
         return wanted
@@ -83,10 +84,10 @@ def create_count(pool: StockPool, kept: Sequence[GPUUnit]) -> int:
 
 
 def free_names(pool: str, limit: int, is_taken: Callable[[str], bool]) -> list[str]:
-    """The names of so many new units, the lowest numbers first.
+    """Return the names of `limit` new units, the lowest numbers first.
 
-    Whoever decides the same twice, after a lost answer or as a second leader, takes the same names,
-    and the server refuses the second try: so there are never more than asked for.
+    A process that decides twice, after a lost response or as a second leader, takes the same names,
+    and the server rejects the second create. So there are never more units than desired.
     """
     possible = (names.pool_unit_name(pool, each) for each in count())
     return list(islice((name for name in possible if not is_taken(name)), limit))

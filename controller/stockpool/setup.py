@@ -1,4 +1,4 @@
-"""How StockPools are watched and worked on."""
+"""Construction of the StockPool control loop."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -28,7 +28,7 @@ def create_control_loop(
     namespaces: Namespaces,
     loop_factory: LoopFactory,
 ) -> ControlLoop:
-    """A loop over all pools that the caches know, not yet started."""
+    """Make the loop over all pools in the caches; it is not started."""
     queue = loop_factory.new_queue(LOOP_NAME)
     caches.pools.subscribe(enqueue_handler(queue, own_key()))
     caches.units.subscribe(
@@ -38,7 +38,7 @@ def create_control_loop(
 
 
 def pool_of(unit: GPUUnit) -> Iterable[ObjectKey]:
-    """The pool that the unit was made for; also of a claimed one, which is counted."""
+    """Return the pool that the unit was made for; also for a claimed unit, which it counts."""
     meta = unit.metadata
     name = meta.labels.get(POOL_LABEL)
     return () if name is None else (ObjectKey(meta.namespace, name),)

@@ -1,4 +1,4 @@
-"""A pool and its units, as the caches have them or as the server has them now."""
+"""Snapshot of a pool and its units, from the caches or from the server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from shared.v1alpha1.wellknown import POOL_LABEL
 
 @dataclass(frozen=True, slots=True)
 class PoolSnapshot:
-    """One pool and every unit with its label: unclaimed, claimed, foreign or on its way out."""
+    """One pool and every unit with its label: unclaimed, claimed, foreign or being deleted."""
 
     pool: StockPool
     units: tuple[GPUUnit, ...]
 
 
 class PoolSnapshotReader:
-    """Looks at pools; of one that is gone there is no view."""
+    """Reader of snapshots; returns None for a pool that is gone."""
 
     def __init__(self, caches: Caches, client: Client) -> None:
         self._caches = caches
         self._client = client
 
     def cached(self, key: ObjectKey) -> PoolSnapshot | None:
-        """What the caches tell, which may be old; costs nothing."""
+        """Read the caches, which may be stale, but cost no request."""
         pool = self._caches.pools.get(key)
         if pool is None:
             return None
@@ -36,7 +36,7 @@ class PoolSnapshotReader:
         )
 
     async def live(self, key: ObjectKey) -> PoolSnapshot | None:
-        """What the server has; the units are never older than the pool."""
+        """Read the server; the units are never older than the pool."""
         try:
             pool = await self._client.get(STOCK_POOLS, key)
         except NotFoundError:
@@ -49,7 +49,10 @@ class PoolSnapshotReader:
         return PoolSnapshot(pool, tuple(listing.items))
 
     def name_check(self, snapshot: PoolSnapshot) -> Callable[[str], bool]:
-        """Tells whether a unit has a name: one of the pool by the view, of others by the cache."""
+        """Return a function that tells whether a unit name is taken.
+
+        The snapshot decides about units of the pool, the cache about other units.
+        """
         pool, own = snapshot.pool.metadata, {unit.metadata.name for unit in snapshot.units}
 
         def is_taken(name: str) -> bool:

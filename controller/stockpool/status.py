@@ -24,7 +24,10 @@ from shared.v1alpha1.wellknown import POOL_LABEL
 
 
 class PoolReadiness(Readiness[PoolPhase, PoolReason]):
-    """What the status of a pool reports; a pool of no units is ready once none is left."""
+    """Readiness of a pool, as its status reports it.
+
+    A pool of no units is ready once none is left.
+    """
 
     __slots__ = ()
 
@@ -52,7 +55,7 @@ def next_status(
 
 
 def pool_ready_condition(pool: StockPool, readiness: PoolReadiness, now: datetime) -> Condition:
-    """Report how the pool is."""
+    """Make the condition Ready of the pool."""
     return new_condition(
         ConditionType.READY,
         is_true=readiness.is_ready,
@@ -66,7 +69,7 @@ def pool_ready_condition(pool: StockPool, readiness: PoolReadiness, now: datetim
 def pool_readiness(
     pool: StockPool, stock: Sequence[GPUUnit], problem: PoolProblem | None
 ) -> PoolReadiness:
-    """Decide how the pool is; problems that need a user come first."""
+    """Decide the readiness of the pool; problems that need a user come first."""
     if problem is not None:
         return problem_readiness(problem)
     if not pool.spec.replicas and not stock:

@@ -1,4 +1,4 @@
-"""The units of a pool, told apart: unclaimed stock, claimed stock and what is neither."""
+"""Classification of a pool's units: unclaimed stock, claimed stock, and others."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -13,32 +13,32 @@ from shared.v1alpha1.stock_claim import is_claimed
 from shared.v1alpha1.stockpool import StockPool
 from shared.v1alpha1.unit_resources import UnitResources
 
-# Every field of an envelope, of a spec that says more.
+# Every field of the resources; a spec has more fields.
 RESOURCE_VALUES: Final = attrgetter(*UnitResources.__struct_fields__)
 
 
 def unclaimed_units(pool: StockPool, units: Iterable[GPUUnit]) -> list[GPUUnit]:
-    """The units that are the pool's stock: owned by it, free to claim and not on their way out."""
+    """Return the pool's stock: units that it owns, that are unclaimed and not being deleted."""
     return [unit for unit in units if is_unclaimed_stock(pool, unit)]
 
 
 def is_unclaimed_stock(pool: StockPool, unit: GPUUnit) -> bool:
-    """Whether the unit counts to the pool's replicas."""
+    """Return whether the unit counts towards the pool's replicas."""
     owners = unit.metadata.owner_references
     is_owned = any(owner.controller and owner.uid == pool.metadata.uid for owner in owners)
     return is_owned and not is_claimed(unit) and unit.metadata.deletion_timestamp is None
 
 
 def is_unit_ready(unit: GPUUnit) -> bool:
-    """Whether the unit can be claimed at once."""
+    """Return whether the unit can be claimed at once."""
     return unit.status.phase == UnitPhase.READY
 
 
 def is_outdated(pool: StockPool, unit: GPUUnit) -> bool:
-    """Whether the unit holds another envelope than the pool now asks for."""
+    """Return whether the unit's resources differ from those of the pool's spec."""
     return bool(RESOURCE_VALUES(unit.spec) != RESOURCE_VALUES(pool.spec))
 
 
 def unit_ready_condition(unit: GPUUnit) -> Condition | None:
-    """What the unit says of itself."""
+    """Return the condition Ready of the unit; None before it is set."""
     return find_condition(unit.status.conditions, ConditionType.READY)

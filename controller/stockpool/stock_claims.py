@@ -1,7 +1,7 @@
-"""Which units are claimed, and how many were consumed: exact, whatever is lost on the way.
+"""Exact counts of claimed and consumed units, also after lost writes and events.
 
-A claimed unit's uid is written down before the unit is consumed, so a uid whose unit is gone was
-consumed. It is taken off the list in the write that counts it, hence counted once.
+A claimed unit's uid is recorded before the unit is consumed, so a recorded uid without a unit was
+consumed. The write that counts the uid also removes it from the list, so it is counted once.
 """
 
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ from shared.v1alpha1.stockpool import StockPoolStatus
 
 @dataclass(frozen=True, slots=True)
 class StockClaims:
-    """The uids of claimed units, in order, and how many were consumed in total."""
+    """Uids of claimed units, in order, and the total number of consumed units."""
 
     claimed_uids: tuple[str, ...]
     consumed_count: int
 
 
 def recorded_claims(status: StockPoolStatus) -> StockClaims:
-    """What the pool's status says."""
+    """Return the claimed uids and the count of the pool's status."""
     return StockClaims(status.claimed, status.allocated)
 
 
 def count_claims(status: StockPoolStatus, units: Iterable[GPUUnit]) -> StockClaims:
-    """What the status must say, given all units of the pool; a released one is not counted."""
+    """Return the next claimed uids and count, given all units; a released unit is not counted."""
     existing = {unit.metadata.uid: is_claimed(unit) for unit in units}
     gone = [uid for uid in status.claimed if uid not in existing]
     claimed = sorted(uid for uid, is_held in existing.items() if is_held)

@@ -1,4 +1,4 @@
-"""Keeping the locks of storages: given back when nobody stands behind them any more."""
+"""Reconciler of storage locks: releases a lock that has no valid holder any more."""
 
 from typing import Any
 
@@ -28,7 +28,10 @@ from shared.v1alpha1.wellknown import MOUNT_FINALIZER
 
 
 class LockReconciler:
-    """Suspects by the cache, asks the server, and writes only to the storage that it has read."""
+    """Reconciler that suspects by the cache and confirms at the server.
+
+    Writes only to the storage that was read.
+    """
 
     def __init__(
         self, caches: Caches, reader: ObjectReader, writer: Writer, recorder: EventRecorder
@@ -39,7 +42,10 @@ class LockReconciler:
         self._recorder = recorder
 
     async def reconcile_lock(self, storage: GPUStorage) -> None:
-        """Give back a lock that is void; a storage in use is kept from going, a free one is not."""
+        """Release an orphaned lock, and write the finalizer of the storage.
+
+        The finalizer keeps a storage in use from deletion; a free storage has none.
+        """
         meta, lock = storage.metadata, parse_storage_lock(storage.metadata.annotations)
         is_used = is_volume_in_use(self._caches, storage)
         is_guarded = MOUNT_FINALIZER in meta.finalizers
@@ -59,7 +65,7 @@ class LockReconciler:
             await self._patch(storage, protect_patch(meta))
 
     def _with_unit_uid(self, lock: StorageLock) -> StorageLock:
-        """A lock of an operation that has made its unit is the unit's, also if that is gone."""
+        """Return the lock with the uid of its operation's unit, even if the unit is gone."""
         if lock.uid or lock.prepare:
             return lock
         return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""Who uses the volume of a storage, or is about to."""
+"""Users of the volume of a storage, present and possible."""
 
 from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
@@ -11,12 +11,12 @@ from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_volume_in_use(caches: Caches, storage: GPUStorage) -> bool:
-    """Whether a pod uses the volume, or somebody may make one at any moment."""
+    """Return whether a pod uses the volume, or its owner may create one at any moment."""
     return bool(pvc_users(caches, key_of(storage)))
 
 
 def node_using_volume(caches: Caches, storage: GPUStorage) -> str:
-    """The node on which the volume is in use; empty where it is not."""
+    """Return the node on which the volume is in use; empty if the volume is not in use."""
     nodes = sorted(pod.spec.node_name for pod in pods_using_pvc(caches, key_of(storage)))
     return next(filter(None, nodes), "")
 
@@ -24,7 +24,10 @@ def node_using_volume(caches: Caches, storage: GPUStorage) -> str:
 async def require_unused_volume(
     reader: ObjectReader, storage: GPUStorage, lock: StorageLock | None
 ) -> None:
-    """That no pod of the holder uses the volume is believed only of the server."""
+    """Raise StaleCacheError if the holder's pods use the volume according to the server.
+
+    Pods that exist only in the cache do not count.
+    """
     name = storage.metadata.name
     pods = await reader.live_pods(holder_pod_selector(lock))
     if any(name in used_pvc_names(pod) for pod in pods):

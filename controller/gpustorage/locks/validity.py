@@ -1,4 +1,4 @@
-"""Whether a lock still stands: whoever has it, or had it, is looked at."""
+"""Validity of a lock, by its holder."""
 
 from controller.gpustorage.prepare_status import FINAL_PHASES, recorded_prepare_status
 from shared.v1alpha1 import wellknown
@@ -10,7 +10,10 @@ from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_unit_lock_orphaned(lock: StorageLock, storage_name: str, unit: GPUUnit | None) -> bool:
-    """Gone; or it no longer mounts the storage, and whoever runs it has seen that."""
+    """Return whether the unit has lost its lock.
+
+    The unit is gone; or it no longer mounts the storage, and its controller has observed that.
+    """
     if unit is None or unit.metadata.uid != lock.uid:
         return True
     is_settled = unit.status.observed_generation == unit.metadata.generation
@@ -18,14 +21,14 @@ def is_unit_lock_orphaned(lock: StorageLock, storage_name: str, unit: GPUUnit | 
 
 
 def is_operation_lock_orphaned(operation: Operation | None) -> bool:
-    """Nobody will make the unit any more."""
+    """Return whether the operation can no longer create its unit."""
     return operation is None or operation.status.phase == OperationPhase.FAILED
 
 
 def is_prepare_lock_orphaned(
     lock: StorageLock, target: GPUStorage | None, *, has_job: bool
 ) -> bool:
-    """The attempt at filling is over, or so is the storage that was to be filled."""
+    """Return whether the prepare attempt has ended, or its target storage is gone."""
     if target is None or target.metadata.uid != lock.uid:
         return True
     if target.metadata.deletion_timestamp is not None:
@@ -35,14 +38,14 @@ def is_prepare_lock_orphaned(
 
 
 def created_unit_uid(operation: Operation | None) -> str:
-    """The uid of the unit that a finished operation made; empty where there is none."""
+    """Return the uid of the unit that a finished operation made; empty if there is none."""
     if operation is None or operation.status.phase != OperationPhase.SUCCEEDED:
         return ""
     return next((made.uid for made in operation.status.objects), "")
 
 
 def holder_pod_selector(lock: StorageLock | None) -> str:
-    """By what the pods of the holder are found; by nothing where it is not known who that was."""
+    """Return the label selector of the holder's pods; empty if the holder is unknown."""
     if lock is not None and lock.prepare:
         return f"{wellknown.STORAGE_LABEL}={lock.prepare}"
     if lock is not None and lock.unit:

@@ -1,4 +1,4 @@
-"""What a filling waits for before it may begin: decided by values alone."""
+"""Conditions for the start of a prepare, as pure functions."""
 
 from controller.gpustorage.prepare_status import recorded_prepare_status
 from shared.v1alpha1.gpustorage import GPUStorage
@@ -7,21 +7,21 @@ from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
 
 
 def prepare_lock(storage: GPUStorage) -> StorageLock:
-    """The lock that an attempt takes, of the storage and of the one that it copies."""
+    """Return the lock that an attempt takes, on the storage and on its copy source."""
     meta = storage.metadata
     attempt = recorded_prepare_status(storage).recovered_by
     return StorageLock(prepare=meta.name, uid=meta.uid, operation=attempt)
 
 
 def is_prepare_lock_of(storage: GPUStorage, lock: StorageLock) -> bool:
-    """Whether the lock is of this or an earlier attempt at filling `storage`."""
+    """Return whether the lock is of this or an earlier attempt to prepare `storage`."""
     return bool(lock.prepare) and lock.uid == storage.metadata.uid
 
 
 def source_unavailable_message(
     storage: GPUStorage, source_name: str, source: GPUStorage | None
 ) -> str | None:
-    """Why the files of `origin` cannot be copied now."""
+    """Return why the files of `source` cannot be copied now; None if they can."""
     if source is None:
         return f"GPUStorage {source_name}, whose files are to be copied, does not exist (yet)"
     lock = parse_storage_lock(source.metadata.annotations)

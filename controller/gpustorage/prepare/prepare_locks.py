@@ -1,4 +1,4 @@
-"""The locks of a filling: of the storage that is filled, and of the one that it copies."""
+"""Locks of a prepare: on its storage and on its copy source."""
 
 from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
@@ -12,7 +12,10 @@ from shared.v1alpha1.storage_lock import lock_patch, parse_storage_lock, unlock_
 
 
 class PrepareLocks:
-    """Taken before there is a Job; given back with its end, or here if there will be none."""
+    """Locks that are taken before the Job is created.
+
+    They are released when the Job ends, or here if no Job will be created.
+    """
 
     def __init__(self, caches: Caches, reader: ObjectReader, writer: Writer) -> None:
         self._caches = caches
@@ -20,12 +23,12 @@ class PrepareLocks:
         self._writer = writer
 
     async def acquire(self, storage: GPUStorage, source_name: str | None) -> None:
-        """In the order of their names: nobody waits in a ring."""
+        """Acquire the locks in name order, to avoid deadlock."""
         for name in sorted({storage.metadata.name, *filter(None, [source_name])}):
             await self._acquire_one(storage, name)
 
     async def release_source(self, storage: GPUStorage, source_name: str | None) -> None:
-        """Let others have the source of a copy that cannot begin."""
+        """Release the source of a copy that cannot start."""
         name, namespace = storage.metadata.name, storage.metadata.namespace
         source = self._caches.storages.get(ObjectKey(namespace, source_name or ""))
         lock = None if source is None else parse_storage_lock(source.metadata.annotations)
@@ -37,7 +40,7 @@ class PrepareLocks:
         await self._writer.patch(GPU_STORAGES, key_of(source), unlock_patch(source.metadata))
 
     async def _acquire_one(self, storage: GPUStorage, name: str) -> None:
-        """Take a lock, or make sure at the server that it is held for this very attempt."""
+        """Take a lock, or confirm at the server that this attempt holds it."""
         found = await self._reader.live_storage(name)
         if found is None or found.metadata.deletion_timestamp is not None:
             raise StaleCacheError(name)

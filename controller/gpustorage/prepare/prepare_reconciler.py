@@ -1,4 +1,4 @@
-"""Reconciler of the Job that fills a storage: kept until its outcome is recorded."""
+"""Reconciler of the prepare Job: a Job is kept until its outcome is in the status."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -36,7 +36,7 @@ from shared.v1alpha1.phases import PreparePhase
 
 
 class PrepareReconciler:
-    """Starts, observes and deletes the Jobs of storages."""
+    """Reconciler that starts, observes and deletes the Jobs of storages."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class PrepareReconciler:
         return [pod for pod in found if is_controlled_by(pod.metadata, [job.metadata.uid])]
 
     async def _own_job(self, storage: GPUStorage) -> Job | None:
-        """Return the storage's own Job; a recorded one counts as gone only on the server."""
+        """Return the storage's own Job; a recorded Job counts as gone only if the server agrees."""
         found = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         known = recorded_prepare_status(storage)
         runs = known.phase in (PreparePhase.PENDING, PreparePhase.RUNNING)

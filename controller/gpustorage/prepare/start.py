@@ -1,4 +1,4 @@
-"""Starting to fill a storage: the Job comes last, after the locks of all that it touches."""
+"""Start of a prepare: the Job is created last, after all locks are held."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ from shared.v1alpha1.reasons import EventReason, StorageReason
 
 
 class PrepareStarter:
-    """Begins one attempt, and never a second time what the server knows to have ended."""
+    """Starter of one attempt; never repeats an attempt that has ended according to the server."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class PrepareStarter:
         pvc: PersistentVolumeClaim | None,
         storage_class: StorageClass | None,
     ) -> StorageBlocker | None:
-        """Start the Job, holding the locks of all that it touches; or tell what it waits for."""
+        """Lock all storages of the Job and create it; return what it waits for, None if started."""
         wanted = storage.spec.prepare
         if wanted is None:
             return None
@@ -115,7 +115,7 @@ class PrepareStarter:
     async def _dry_run_blocker(
         self, storage: GPUStorage, prepare: PrepareSpec
     ) -> StorageBlocker | None:
-        """Why there will be no Job; asked before anybody is kept from a storage for its sake."""
+        """Return why the server would reject the Job; asked before any storage is locked for it."""
         failed = await self._applier.apply(storage, [self._network_policy_child(storage)])
         if failed is not None:
             return blocker_of_failure(failed)
@@ -150,7 +150,7 @@ def waiting_blocker(message: str) -> StorageBlocker:
 
 
 def rejection_blocker(storage: GPUStorage, error: InvalidError | ForbiddenError) -> StorageBlocker:
-    """What the server has against the Job: it will never take it, or a quota is used up."""
+    """Return the blocker for a rejected Job: its spec is invalid, or a quota is exhausted."""
     if isinstance(error, InvalidError):
         return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, error.message))
     said = f"Job {names.prepare_job_name(storage.metadata.name)}: {error.message}"

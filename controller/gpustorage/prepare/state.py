@@ -1,7 +1,7 @@
-"""How far along the filling of a storage is, and what comes next: decided by values alone.
+"""State of a prepare and its next step, as pure functions.
 
-An attempt is known by the request to recover that it answers; the first answers none. What is
-recorded as succeeded is never tried again, and what is recorded as failed only on request.
+An attempt is identified by the recover request that it answers; the first attempt answers none. A
+recorded success is never repeated. A recorded failure is repeated only on request.
 """
 
 from enum import Enum, auto
@@ -18,23 +18,23 @@ from shared.v1alpha1.phases import PreparePhase
 
 
 class JobAction(Enum):
-    """What is to be done about the Job, by what is recorded of it."""
+    """Action on the Job, by the recorded status."""
 
     NONE = auto()
     START = auto()
-    RELEASE = auto()  # its outcome is recorded: it may go when somebody wants it to
+    RELEASE = auto()  # its outcome is recorded: it may be deleted when that is requested
     DELETE = auto()
 
 
 def prepare_digest(prepare: PrepareSpec) -> str:
-    """By what a later process knows that the same was asked for."""
+    """Return the digest by which a later process recognises the same request."""
     return json_digest(msgspec.to_builtins(prepare))
 
 
 def next_prepare_status(
     storage: GPUStorage, job: Job | None, failure_message: str
 ) -> PrepareStatus:
-    """What is to be recorded; `why` is how the pods of a failed Job ended."""
+    """Return the status to record; `failure_message` says how the pods of a failed Job ended."""
     known, wanted = recorded_prepare_status(storage), storage.spec.prepare
     request = storage.metadata.annotations.get(wellknown.RECOVER_ANNOTATION, "")
     if known.phase == PreparePhase.SUCCEEDED:
@@ -51,7 +51,7 @@ def next_prepare_status(
 
 
 def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: str) -> PrepareStatus:
-    """How far along an attempt is that has not ended as far as is recorded."""
+    """Return the status of an attempt whose end is not recorded yet."""
     if job is None or attempt_id_of(job) != recorded.recovered_by:
         said = "the Job has vanished before its outcome was known"
         return (
@@ -65,7 +65,7 @@ def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: st
 
 
 def status_from_job(recorded: PrepareStatus, job: Job, failure_message: str) -> PrepareStatus:
-    """What the Job of this very attempt tells."""
+    """Return the status according to the Job of this attempt."""
     ending = job.end_condition
     if ending is not None and ending.type == "Complete":
         return with_phase(recorded, PreparePhase.SUCCEEDED)
@@ -79,7 +79,7 @@ def status_from_job(recorded: PrepareStatus, job: Job, failure_message: str) -> 
 
 
 def status_after_recover(recorded: PrepareStatus, request: str) -> PrepareStatus:
-    """A request that came after the failure begins a new attempt."""
+    """Return the status of a new attempt if the recover request came after the failure."""
     if request in ("", recorded.recovered_by, recorded.prior_request):
         return recorded
     anew = msgspec.structs.replace(
@@ -93,13 +93,13 @@ def failed_status(recorded: PrepareStatus, message: str) -> PrepareStatus:
 
 
 def with_phase(recorded: PrepareStatus, phase: PreparePhase) -> PrepareStatus:
-    """The recovery is as far along as the attempt that it has begun."""
+    """Return the status in this phase; a recovery has the phase of the attempt that it started."""
     recovery = phase.value if recorded.recovered_by else ""
     return msgspec.structs.replace(recorded, phase=phase.value, recovery_phase=recovery)
 
 
 def next_job_action(recorded: PrepareStatus, job: Job | None) -> JobAction:
-    """What may be done now that this is recorded."""
+    """Return the permitted action on the Job, now that this status is recorded."""
     if job is None:
         is_due = recorded.phase not in FINAL_PHASES and not recorded.job_name
         return JobAction.START if is_due else JobAction.NONE

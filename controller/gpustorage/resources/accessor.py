@@ -1,6 +1,6 @@
-"""The Deployment and the Service with which the files of a storage are browsed.
+"""Manifests of the Deployment and the Service through which users browse a storage.
 
-Python's own file server lists folders, knows only GET and HEAD and writes nothing; it needs no
+Python's own file server lists folders, answers only GET and HEAD, and writes nothing. It needs no
 configuration and no capability. (The server of busybox lists no folders, and the program of the
 caddy image does not start without capabilities.)
 """
@@ -20,7 +20,7 @@ SERVER_COMMAND: Final = ("python", "-m", "http.server", str(ACCESSOR_PORT), "--d
 
 
 def accessor_service_manifest(storage: GPUStorage) -> dict[str, Any]:
-    """An address in the cluster."""
+    """Make the Service, which gives the accessor an address in the cluster."""
     port = {"name": "http", "port": ACCESSOR_PORT, "targetPort": ACCESSOR_PORT, "protocol": "TCP"}
     return {
         "metadata": _metadata(storage),
@@ -35,7 +35,10 @@ def accessor_service_manifest(storage: GPUStorage) -> dict[str, Any]:
 def accessor_deployment_manifest(
     storage: GPUStorage, settings: StorageSettings, node_name: str
 ) -> dict[str, Any]:
-    """One pod, where the volume is in use if it is; the old one goes before the new one comes."""
+    """Make the Deployment of one pod, on the node where the volume is in use, if any.
+
+    The old pod stops before the new one starts.
+    """
     return {
         "metadata": _metadata(storage),
         "spec": {
@@ -52,7 +55,7 @@ def accessor_deployment_manifest(
 
 
 def accessor_url(storage: GPUStorage, settings: StorageSettings) -> str:
-    """Where the files are browsed."""
+    """Return the URL of the accessor."""
     name, namespace = names.accessor_name(storage.metadata.name), storage.metadata.namespace
     return f"http://{name}.{namespace}.svc.{settings.cluster_domain}:{ACCESSOR_PORT}"
 

@@ -1,4 +1,4 @@
-"""The NetworkPolicies of a storage: whom its pods may talk with."""
+"""NetworkPolicies of a storage's pods."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from shared.v1alpha1.gpustorage import GPUStorage
 def prepare_network_policy_manifest(
     storage: GPUStorage, settings: StorageSettings
 ) -> dict[str, Any]:
-    """Nothing in; DNS and public addresses out, as for units."""
+    """Allow nothing in; allow DNS and public addresses out, as for units."""
     rules = {"egress": [dns_egress_rule(), public_egress_rule(settings.private_ranges)]}
     return _network_policy_manifest(
         storage, names.prepare_job_name(storage.metadata.name), StorageComponent.PREPARE, rules
@@ -20,7 +20,7 @@ def prepare_network_policy_manifest(
 
 
 def accessor_network_policy_manifest(storage: GPUStorage, port: int) -> dict[str, Any]:
-    """The port that is browsed in; nothing but DNS out."""
+    """Allow the port of the file server in; allow only DNS out."""
     ingress = [{"ports": [{"protocol": "TCP", "port": port}]}]
     rules = {"ingress": ingress, "egress": [dns_egress_rule()]}
     return _network_policy_manifest(

@@ -1,4 +1,4 @@
-"""The Job that fills a storage."""
+"""Manifest of the prepare Job."""
 
 from typing import Any, Final
 
@@ -13,17 +13,17 @@ from shared.v1alpha1.gpustorage import KIND, GPUStorage, PrepareSpec
 
 DATA_DIR: Final = "/data"
 SOURCE_DIR: Final = "/source"
-# A node may be lost once; a program that fails twice will fail again.
+# One retry covers a lost node; a program that fails twice will fail again.
 BACKOFF_LIMIT: Final = 1
-# What it takes to copy the files of all users as they are; without the last, folders that give
-# their group to new files would silently cease to.
+# Capabilities to copy the files of all users unchanged. Without the last one, folders that give
+# their group to new files would silently lose that bit.
 COPY_CAPABILITIES: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID")
 
 
 def prepare_job_manifest(
     storage: GPUStorage, prepare: PrepareSpec, attempt_id: str, settings: StorageSettings
 ) -> dict[str, Any]:
-    """One attempt at filling; it cannot go before its outcome is known."""
+    """Make the Job of one attempt; a finalizer keeps the Job until its outcome is recorded."""
     metadata = child_metadata(
         storage, names.prepare_job_name(storage.metadata.name), StorageComponent.PREPARE
     )
@@ -36,19 +36,19 @@ def prepare_job_manifest(
         "spec": {
             "backoffLimit": BACKOFF_LIMIT,
             "activeDeadlineSeconds": settings.prepare_deadline_seconds,
-            "podReplacementPolicy": "Failed",  # two must never write at once
+            "podReplacementPolicy": "Failed",  # two pods must never write at the same time
             "template": _pod_template(storage, prepare, settings),
         },
     }
 
 
 def prepare_job_key(storage_key: ObjectKey) -> ObjectKey:
-    """Where the Job of a storage is; its NetworkPolicy has the same name."""
+    """Return the key of the storage's Job; its NetworkPolicy has the same name."""
     return ObjectKey(storage_key.namespace, names.prepare_job_name(storage_key.name))
 
 
 def is_prepare_job_of(job: Job, storage_name: str) -> bool:
-    """Whether the Job was made for a storage of that name, this one or an earlier one."""
+    """Return whether the Job was made for this storage or an earlier one of that name."""
     owners = job.metadata.owner_references
     return any(
         owner.controller and (owner.kind, owner.name) == (KIND, storage_name) for owner in owners
@@ -56,12 +56,12 @@ def is_prepare_job_of(job: Job, storage_name: str) -> bool:
 
 
 def attempt_id_of(job: Job) -> str:
-    """The request to recover that the Job answers; empty for the first."""
+    """Return the recover request that the Job answers; empty for the first attempt."""
     return job.metadata.annotations.get(wellknown.RECOVER_ANNOTATION, "")
 
 
 def has_outcome_finalizer(job: Job) -> bool:
-    """Whether the Job is kept until its outcome is in the storage's status."""
+    """Return whether the Job is kept until its outcome is in the storage's status."""
     return wellknown.OUTCOME_FINALIZER in job.metadata.finalizers
 
 

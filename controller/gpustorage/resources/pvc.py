@@ -21,7 +21,7 @@ def pvc_child(
     storage_class: StorageClass | None,
     settings: StorageSettings,
 ) -> Child:
-    """Make the PVC; of an existing one only the size changes, its class stays."""
+    """Make the PVC; of an existing PVC only the size changes, its class stays."""
     class_name = (
         desired_storage_class_name(storage, settings) if pvc is None else pvc.storage_class_name
     )

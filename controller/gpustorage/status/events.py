@@ -1,4 +1,4 @@
-"""What a change of status is worth telling people: pure, and nothing at rest."""
+"""Events for a change of a storage's status, as pure functions."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ EVENT_REASONS = {
 
 
 def status_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[StatusEvent]:
-    """What to say when `old` becomes `new`."""
+    """Return the Events for the change from `old` to `new`; none without a change."""
     yield from _prepare_events(old.prepare or PrepareStatus(), new.prepare or PrepareStatus())
     if old.capacity and Quantity.parse(new.capacity) > Quantity.parse(old.capacity):
         said = f"the volume grew from {old.capacity} to {new.capacity}"
@@ -34,7 +34,7 @@ def _prepare_events(old: PrepareStatus, new: PrepareStatus) -> Iterator[StatusEv
 
 
 def _readiness_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[StatusEvent]:
-    """Only a new reason is news, a new text is not."""
+    """Return an Event for a new reason; a new message alone records none."""
     before = find_condition(old.conditions, ConditionType.READY)
     after = find_condition(new.conditions, ConditionType.READY)
     if after is None or (before is not None and before.reason == after.reason):

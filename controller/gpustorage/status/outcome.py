@@ -17,7 +17,7 @@ StorageBlocker = Blocker[StorageReadiness]
 
 @dataclass(frozen=True, slots=True)
 class AccessorState:
-    """State of the accessor, and its message."""
+    """Phase of the accessor, and its message."""
 
     status: AccessorStatus
     message: str
@@ -26,7 +26,7 @@ class AccessorState:
 
 @dataclass(frozen=True, slots=True)
 class StorageReconcileOutcome:
-    """State of the volume, its preparation and its accessor."""
+    """State of the volume, its prepare and its accessor."""
 
     pvc: PersistentVolumeClaim | None
     volume_readiness: StorageReadiness
@@ -37,7 +37,7 @@ class StorageReconcileOutcome:
 
     @property
     def readiness(self) -> StorageReadiness:
-        """First reason why the storage cannot be used; else the readiness of the volume."""
+        """Return the first reason why the storage cannot be used; else the volume's readiness."""
         if not self.volume_readiness.is_ready:
             return self.volume_readiness
         if self.prepare_status.phase == PreparePhase.FAILED:
@@ -54,14 +54,14 @@ class StorageReconcileOutcome:
 
     @property
     def retry_error(self) -> KubeError | None:
-        """First error to retry, or None."""
+        """Return the first error to retry; None if there is none."""
         blockers = (self.volume_blocker, self.prepare_blocker, self.accessor.blocker)
         errors = (blocker.retry_error for blocker in blockers if blocker is not None)
         return next(filter(None, errors), None)
 
 
 def blocker_of_failure(failure: ApplyFailure) -> StorageBlocker:
-    """Say what a child that could not be applied means for its storage."""
+    """Return what a child that could not be applied means for its storage."""
     message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:

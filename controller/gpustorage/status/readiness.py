@@ -8,7 +8,7 @@ from shared.v1alpha1.reasons import StorageReason
 
 
 class StorageReadiness(Readiness[StoragePhase, StorageReason]):
-    """What the status of a storage reports."""
+    """Readiness of a storage, as its status reports it."""
 
     __slots__ = ()
 

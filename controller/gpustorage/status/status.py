@@ -1,4 +1,4 @@
-"""Status of a storage, computed from an outcome; equal if only time has passed."""
+"""Status of a storage, computed from an outcome; it stays equal if only time has passed."""
 
 from datetime import datetime
 
@@ -51,7 +51,7 @@ def next_status(
 
 
 def mounted_by(storage: GPUStorage) -> str:
-    """Return the unit that holds the lock, or the Job of a preparation; empty without a lock."""
+    """Return the unit that holds the lock, or the prepare Job; empty without a lock."""
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is None:
         return ""

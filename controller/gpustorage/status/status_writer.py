@@ -13,7 +13,7 @@ from shared.v1alpha1.gpustorage import GPUStorage
 
 
 class StorageStatusWriter:
-    """Writes statuses that have changed, and records Events about the change."""
+    """Writer of statuses that have changed; it records Events about the change."""
 
     def __init__(
         self, caches: Caches, writer: Writer, recorder: EventRecorder, clock: Clock
@@ -26,7 +26,7 @@ class StorageStatusWriter:
     async def write(
         self, observed: GPUStorage, outcome: StorageReconcileOutcome
     ) -> GPUStorage | None:
-        """Write the status if it changes; return the storage with it, None if it is another now.
+        """Write the status if it changes; return the storage with it, None if it has changed.
 
         The patch has the resourceVersion: no newer outcome is overwritten.
         """
@@ -47,7 +47,7 @@ class StorageStatusWriter:
 
 
 def is_unchanged(storage: GPUStorage, observed: GPUStorage) -> bool:
-    """Return whether an outcome is still about this storage, spec and preparation."""
+    """Return whether an outcome is still about this storage, spec and prepare status."""
     return (
         is_same_generation(storage.metadata, observed.metadata)
         and storage.status.prepare == observed.status.prepare

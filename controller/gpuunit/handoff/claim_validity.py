@@ -1,4 +1,4 @@
-"""Whether the stock claim of a stock unit is still valid."""
+"""Validity of the stock claim on a stock unit, as pure functions."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from shared.v1alpha1.stockpool import StockPool
 def orphaned_claim_reason(
     stock: GPUUnit, operation: Operation | None, unit_uid: str | None
 ) -> str | None:
-    """Return why the stock claim is no longer valid; None if it is.
+    """Return why the stock claim is no longer valid; None if it is valid.
 
-    `unit_uid` is the uid of the unit that the operation has created; None if it is gone.
+    `unit_uid` is the uid of the unit that the operation has created; None if the unit is gone.
     """
     if operation is None:
         return f"there is no record of operation {claiming_operation_id(stock)!r}"
@@ -31,7 +31,7 @@ def orphaned_claim_reason(
 
 
 def claim_release_patch(stock: GPUUnit, pool: StockPool | None) -> dict[str, Any]:
-    """Return the patch that removes the claim and gives the stock back to its pool."""
+    """Return the patch that releases the stock claim and gives the stock back to its pool."""
     metadata: dict[str, Any] = {
         "resourceVersion": stock.metadata.resource_version,
         **released_metadata(),

@@ -39,7 +39,7 @@ T = TypeVar("T", bound=Object)
 
 
 class Handoff:
-    """Admits units and consumes stock.
+    """Hand-off that admits units and consumes stock.
 
     Each write has a precondition, so that the late write of a stalled controller does no harm.
     """
@@ -61,8 +61,8 @@ class Handoff:
     async def admit(self, unit: GPUUnit, source_stock: SourceStock) -> HandoffCheck:
         """Complete the operation with this unit and mark the unit as admitted.
 
-        Returns the decision and why. A unit is rejected only after its operation and its stock were
-        read from the server.
+        Return the decision and its reason. A unit is rejected only after its operation and its
+        stock were read from the server.
         """
         operation = self._reader.cached_operation(source_stock.operation_id)
         stock = self._reader.cached_stock(source_stock.name)
@@ -83,7 +83,7 @@ class Handoff:
         return admission
 
     async def delete_stray(self, unit: GPUUnit, message: str) -> None:
-        """Delete a unit that no operation wants; one of the same name may follow."""
+        """Delete a unit that no operation wants; a unit of the same name may follow."""
         meta = unit.metadata
         self._recorder.warning(
             object_reference(GPU_UNITS, unit), EventReason.STRAY_DELETED, message
@@ -123,7 +123,7 @@ class Handoff:
             await self._delete(PODS, pod)
 
     async def _delete(self, kind: Kind[T], target: T) -> None:
-        """Delete an object of this uid; it may be gone already."""
+        """Delete the object with this uid; it may be gone already."""
         preconditions = Preconditions(uid=target.metadata.uid)
         with suppress(NotFoundError, ConflictError):
             await self._writer.delete(kind, key_of(target), preconditions)
@@ -156,7 +156,7 @@ def scheduled_pods(pods: tuple[Pod, ...]) -> tuple[Pod, ...]:
 
 
 def is_stock_claim_counted(reservation: Reservation) -> bool:
-    """Return whether the pool of the stock has recorded the claim: only then it counts it."""
+    """Return whether the pool has recorded the stock claim: only then the pool counts it."""
     pool = reservation.pool
     return pool is None or reservation.stock.metadata.uid in pool.status.claimed
 

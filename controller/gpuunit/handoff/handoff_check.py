@@ -1,4 +1,4 @@
-"""Decision whether a unit that was made from stock may start, from its operation alone."""
+"""Decision whether a unit that was made from stock may start, by its operation alone."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -11,7 +11,7 @@ from shared.v1alpha1.phases import OperationPhase
 
 
 class HandoffDecision(Enum):
-    """What happens to the unit."""
+    """Decision about a unit."""
 
     ADMITTED = auto()  # the operation was completed with this unit
     ELIGIBLE = auto()  # the operation is open and can be completed with this unit

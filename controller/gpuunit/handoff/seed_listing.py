@@ -1,4 +1,4 @@
-"""Whether a seeded stock unit is the one that its operation's record lists."""
+"""Listing of a seeded stock unit by its operation, as pure functions."""
 
 from enum import Enum, auto
 
@@ -11,16 +11,16 @@ FINAL_PHASES = (OperationPhase.SUCCEEDED.value, OperationPhase.FAILED.value)
 
 
 class SeedListing(Enum):
-    """Where a seeded unit stands."""
+    """State of a seeded unit."""
 
-    MARKED = auto()  # nothing left to ask: marked, or not seeded by an operation
-    LISTED = auto()  # the record has its uid: to be marked
-    PENDING = auto()  # the record may still list it
-    STRAY = auto()  # the record has another unit in its place, or will never list it
+    MARKED = auto()  # no decision left: the unit is marked, or no operation seeded it
+    LISTED = auto()  # the operation has the unit's uid: the unit is to be marked
+    PENDING = auto()  # the operation may still list the unit
+    STRAY = auto()  # the operation lists another unit for this ordinal, or will never list this one
 
 
 def seed_listing(stock: GPUUnit, operation: Operation | None) -> SeedListing:
-    """Decide by the record; only LISTED and OPEN may be decided by what a cache knows."""
+    """Decide by the operation; only LISTED and PENDING are valid with a cached operation."""
     if is_listing_settled(stock):
         return SeedListing.MARKED
     if operation is None:

@@ -1,4 +1,4 @@
-"""What happens to stock besides running: it is listed, claimed, released, or found to be stray."""
+"""Lifecycle of stock apart from running: listed, claimed, released, or stray."""
 
 from controller.caches import Caches
 from controller.gpuunit.handoff import claim_validity, seed_listing
@@ -21,7 +21,7 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 class StockLifecycle:
-    """Decides by the cache where a mistake costs nothing, else by asking the server."""
+    """Lifecycle decisions: by the cache if a mistake is harmless, otherwise by the server."""
 
     def __init__(
         self, caches: Caches, reader: ObjectReader, writer: Writer, recorder: EventRecorder
@@ -32,7 +32,7 @@ class StockLifecycle:
         self._recorder = recorder
 
     async def settle_seed_listing(self, stock: GPUUnit) -> SeedListing:
-        """Mark what is listed, delete what never will be."""
+        """Mark a listed unit; delete a unit that will never be listed."""
         operation_id = stock.metadata.annotations.get(wellknown.OPERATION_ID_ANNOTATION, "")
         listing = seed_listing.seed_listing(stock, self._reader.cached_operation(operation_id))
         if listing is SeedListing.STRAY:
@@ -50,7 +50,7 @@ class StockLifecycle:
         return listing
 
     async def release_orphaned_claim(self, stock: GPUUnit) -> bool:
-        """Take a claim away that nobody stands behind; whether that was so."""
+        """Release a stock claim that has no valid operation; return whether it was released."""
         why = await self._orphaned_claim_reason(stock)
         if why is None:
             return False
@@ -65,7 +65,10 @@ class StockLifecycle:
         return True
 
     async def _orphaned_claim_reason(self, stock: GPUUnit) -> str | None:
-        """Why the claim is void: suspected from the cache, confirmed by the server."""
+        """Return why the stock claim is void, None if it is valid.
+
+        The cache raises the suspicion, and the server confirms it.
+        """
         operation_id = stock_claim.claiming_operation_id(stock)
         record = self._reader.cached_operation(operation_id)
         if (

@@ -48,7 +48,7 @@ def service_child(unit: GPUUnit, caches: Caches) -> Child | None:
 def deployment_child(observation: Observation, caches: Caches, settings: UnitSettings) -> Child:
     """Make the Deployment; its hash ignores whether the old pod stops first.
 
-    That changes twice in every rollout.
+    That setting changes twice in every rollout.
     """
     unit, workload = observation.unit, observation.workload
     live = caches.deployments.get(child_key(unit))

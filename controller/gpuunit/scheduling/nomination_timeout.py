@@ -1,4 +1,4 @@
-"""How long a place that is kept for a pod may be expected before it counts as lost."""
+"""Timeout of a node nomination."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -10,12 +10,12 @@ from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 
 NOMINATION_TIMEOUT_SECONDS: Final = (
-    10.0  # seconds; the scheduler needs some milliseconds after the place is free
+    10.0  # seconds; the scheduler needs some milliseconds after the node has free resources
 )
 
 
 class NominationTimeouts:
-    """Since when nobody has been in the places that are kept, by unit."""
+    """Times since which nominated nodes have been without their occupant, by unit."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class NominationTimeouts:
         occupants: Iterable[Pod],
         nodes: Mapping[str, Node],
     ) -> float:
-        """For how many seconds the place can still be expected without news; none if it is lost."""
+        """Return for how many seconds the pod can still expect its node; 0 if it is lost."""
         if not is_nomination_usable(pending_pod, nodes):
             self.forget(key)
             return 0.0
@@ -45,13 +45,13 @@ class NominationTimeouts:
 
 
 def is_nomination_usable(pending_pod: Pod, nodes: Mapping[str, Node]) -> bool:
-    """Whether a place is kept for the pod on a node that can be used."""
+    """Return whether the pod is nominated to a node that can be used."""
     node = nodes.get(pending_pod.status.nominated_node_name)
     return node is not None and is_node_schedulable(node)
 
 
 def is_nominated_node_occupied(pending_pod: Pod, occupants: Iterable[Pod]) -> bool:
-    """Whether the pod whose place it is to be is still there."""
+    """Return whether the pod that holds the nominated node is still there."""
     return any(
         bound_or_nominated_node(holder) == pending_pod.status.nominated_node_name
         for holder in occupants
@@ -59,5 +59,5 @@ def is_nominated_node_occupied(pending_pod: Pod, occupants: Iterable[Pod]) -> bo
 
 
 def nomination_key(pending_pod: Pod) -> tuple[str, str]:
-    """Which pod shall have a place on which node."""
+    """Return the identity of a nomination: the pod's uid and the node."""
     return pending_pod.metadata.uid, pending_pod.status.nominated_node_name

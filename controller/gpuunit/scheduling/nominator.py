@@ -10,7 +10,7 @@ from shared.k8s.pod import Pod
 
 
 class Nominator:
-    """Nominates pods to nodes, and tells how long a nominated node can still be expected."""
+    """Nominator of pods to nodes; it also knows how long a pod can still expect its node."""
 
     def __init__(self, nomination_timeouts: NominationTimeouts, writer: Writer) -> None:
         self._nomination_timeouts = nomination_timeouts
@@ -31,7 +31,7 @@ class Nominator:
                 await self._patch_nomination(pod, None)
 
     def remaining_seconds(self, observation: Observation) -> float:
-        """Return for how long the node of the pending pod can still be expected; 0 if lost."""
+        """Return for how many seconds the pod can still expect its node; 0 if it is lost."""
         key, workload = key_of(observation.unit), observation.workload
         pending = workload.pending_pod
         if pending is None:

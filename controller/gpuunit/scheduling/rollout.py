@@ -1,7 +1,7 @@
-"""When the old pod of a rollout gives way to the new one.
+"""Decision when the old pod of a rollout stops for the new one.
 
-Until then the Deployment may not take it down (maxUnavailable 0). With maxUnavailable 1 the
-deployment controller takes the old ReplicaSet down and makes no replacement of the old template.
+Before that the Deployment may not stop the old pod (maxUnavailable 0). With maxUnavailable 1 the
+deployment controller scales the old ReplicaSet down and makes no replacement of the old template.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from shared.v1alpha1.gpuunit import GPUUnit
 
 
 def should_stop_old_pod_first(unit: GPUUnit, workload: Workload) -> bool:
-    """Whether the old pod shall go: its place is kept for the new one, or its volume is needed.
+    """Return whether the old pod must stop: its node or its volume is kept for the new pod.
 
-    Once begun it goes on until the rollout is complete.
+    A stop that has begun continues until the rollout is complete.
     """
     deployment = workload.deployment
     if deployment is None or not workload.is_generation_observed:
@@ -29,7 +29,7 @@ def should_stop_old_pod_first(unit: GPUUnit, workload: Workload) -> bool:
 
 
 def is_stopping_old_pod_first(spec: Mapping[str, Any]) -> bool:
-    """Whether the Deployment was told so."""
+    """Return whether the Deployment allows that its old pod stops first."""
     strategy = spec.get("strategy", {}).get("rollingUpdate") or {}
     return bool(strategy.get("maxUnavailable") == 1)
 
@@ -39,7 +39,7 @@ def is_rollout_complete(workload: Workload) -> bool:
 
 
 def is_nominated_to_old_node(workload: Workload) -> bool:
-    """Whether the new pod is nominated to the place of an old one, and fits there."""
+    """Return whether the new pod is nominated to the node of an old pod, and fits there."""
     pending = workload.pending_pod
     return pending is not None and any(
         pending.status.nominated_node_name == pod.spec.node_name
@@ -49,10 +49,10 @@ def is_nominated_to_old_node(workload: Workload) -> bool:
 
 
 def is_new_pod_scheduled(workload: Workload) -> bool:
-    """Whether the new pod is on a node already."""
+    """Return whether the new pod is on a node already."""
     return any(pod.spec.node_name for pod in workload.current_pods)
 
 
 def has_node_or_nomination(workload: Workload) -> bool:
-    """Whether the new pod is on a node, or one is kept for it."""
+    """Return whether the new pod is on a node or nominated to one."""
     return any(map(bound_or_nominated_node, workload.current_pods))

@@ -1,4 +1,4 @@
-"""What a change of status is worth telling people: pure, and nothing at rest."""
+"""Events for a change of a unit's status, as pure functions."""
 
 from controller.status.events import StatusEvent
 from shared.k8s.conditions import find_condition
@@ -14,12 +14,15 @@ EVENT_REASONS = {
     UnitReason.SERVERLESS_CONFIG_INVALID.value: EventReason.INVALID_SPEC,
     UnitReason.CHILD_CONFLICT.value: EventReason.CHILD_CONFLICT,
 }
-# Reasons for which a unit that is not ready is no news: it is on its way.
+# Reasons of units that are not ready yet as expected: no Event is recorded for them.
 QUIET_REASONS = frozenset({UnitReason.UNIT_PROGRESSING.value, UnitReason.STOCK_NOT_READY.value})
 
 
 def ignored_fields_event(stock: GPUUnit) -> StatusEvent | None:
-    """Once a generation: a reservation runs nothing of the user's."""
+    """Return a warning about the fields that stock ignores, once per generation; else None.
+
+    Stock runs no user program.
+    """
     given = {
         "image": stock.spec.image,
         "template": stock.spec.template,
@@ -34,7 +37,7 @@ def ignored_fields_event(stock: GPUUnit) -> StatusEvent | None:
 
 
 def status_event(old: GPUUnitStatus, new: GPUUnitStatus) -> StatusEvent | None:
-    """What to say when `old` becomes `new`; only a new reason is news, a new text is not."""
+    """Return the Event for the change from `old` to `new`; a new message alone records none."""
     before = find_condition(old.conditions, ConditionType.READY)
     after = find_condition(new.conditions, ConditionType.READY)
     if after is None or (before is not None and is_same_state(before, after)):
@@ -53,7 +56,7 @@ def status_event(old: GPUUnitStatus, new: GPUUnitStatus) -> StatusEvent | None:
 
 
 def is_readiness_lost(before: Condition | None, after: Condition) -> bool:
-    """Whether it was ready for the same spec: otherwise a new one is being rolled out."""
+    """Return whether the unit was ready for the same spec; otherwise a rollout is in progress."""
     return (
         before is not None
         and before.status == "True"

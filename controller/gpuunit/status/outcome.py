@@ -15,10 +15,11 @@ UnitBlocker = Blocker[UnitReadiness]
 
 @dataclass(frozen=True, slots=True)
 class UnitReconcileOutcome:
-    """What to report of an observation, and what follows.
+    """Outcome of one step: what the status reports, and what follows.
 
     `service_address` None keeps the addresses of the status. `retry_error` is retried after the
-    report. After `requeue_after` seconds time alone may have changed something.
+    report. After `requeue_after` seconds the unit is reconciled again, because time alone may have
+    changed something.
     """
 
     observation: Observation
@@ -34,7 +35,7 @@ def outcome_of_blocker(observation: Observation, blocker: UnitBlocker) -> UnitRe
 
 
 def blocker_of_failure(failure: ApplyFailure) -> UnitBlocker:
-    """Say what a child that could not be applied means for its unit."""
+    """Return what a child that could not be applied means for its unit."""
     message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:

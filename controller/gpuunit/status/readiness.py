@@ -15,7 +15,7 @@ from shared.v1alpha1.validation.unit import access_problems, workload_problems
 
 
 class UnitReadiness(Readiness[UnitPhase, UnitReason]):
-    """What the status of a unit reports."""
+    """Readiness of a unit, as its status reports it."""
 
     __slots__ = ()
 

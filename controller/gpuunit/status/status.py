@@ -1,4 +1,4 @@
-"""Status of a unit, computed from an observation; equal if only time has passed."""
+"""Status of a unit, computed from an observation; it stays equal if only time has passed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ServiceAddress:
 def active_unit_readiness(
     workload: Workload, nodes: Mapping[str, Node], *, awaits_nominated_node: bool = False
 ) -> UnitReadiness:
-    """Decide how a user's unit is; a pod that waits for a nominated node is no problem."""
+    """Decide the readiness of a user's unit; waiting for a nominated node is no problem."""
     for pod in workload.ready_pods:
         message = f"the unit runs on node {pod.spec.node_name}"
         return diagnose_node(pod, nodes) or UnitReadiness.ready(UnitReason.UNIT_READY, message)
@@ -48,7 +48,7 @@ def stock_unit_readiness(
     claiming_unit_name: str | None,
     is_listed: bool,
 ) -> UnitReadiness:
-    """Decide how stock is; it cannot be claimed before its operation lists it."""
+    """Decide the readiness of stock; it cannot be claimed before its operation lists it."""
     readiness = active_unit_readiness(workload, nodes)
     if not readiness.is_ready:
         return readiness
@@ -102,7 +102,7 @@ def conditions(
 
 
 def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> Condition:
-    """Report how the unit is as the worker of a function."""
+    """Make the condition ServerlessReady of a worker."""
     return new_condition(
         ConditionType.SERVERLESS_READY,
         is_true=worker.is_ready,
@@ -114,7 +114,7 @@ def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> C
 
 
 def ready_condition(unit: GPUUnit, readiness: UnitReadiness, now: datetime) -> Condition:
-    """Report how the unit is."""
+    """Make the condition Ready of the unit."""
     known = find_condition(unit.status.conditions, ConditionType.READY)
     return new_condition(
         ConditionType.READY,

@@ -27,7 +27,7 @@ from shared.v1alpha1.reasons import UnitReason
 
 
 class UnitStatusWriter:
-    """Writes statuses that have changed, and records Events about the change."""
+    """Writer of statuses that have changed; it records Events about the change."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class UnitStatusWriter:
         self._clock = clock
 
     async def write(self, observed: GPUUnit, outcome: UnitReconcileOutcome) -> bool:
-        """Write the status if it changes; False if the unit has changed on the server meanwhile.
+        """Write the status if it changes; return False if the unit has changed on the server.
 
-        Nothing is written about another generation than the observed one: that has its own step.
+        A write is skipped if the generation has changed: the new generation has its own step.
         """
         key = key_of(observed)
         unit = self._caches.units.get(key)
@@ -80,14 +80,14 @@ class UnitStatusWriter:
     def _worker_readiness(
         self, readiness: UnitReadiness, observation: Observation
     ) -> WorkerReadiness | None:
-        """Decide how the unit is as a worker; None if it is none."""
+        """Decide the readiness of the unit as a worker; None if the unit is no worker."""
         serverless = observation.unit.spec.serverless
         if serverless is None or self._namespaces.is_stock(key_of(observation.unit)):
             return None
         return worker_readiness(serverless, readiness, observation.workload, observation.function)
 
     def _with_stock_reason(self, key: ObjectKey, readiness: UnitReadiness) -> UnitReadiness:
-        """Replace the reason for progress of stock by its own."""
+        """Replace the reason of stock that is progressing by the reason for stock."""
         if readiness.reason is UnitReason.UNIT_PROGRESSING and self._namespaces.is_stock(key):
             return UnitReadiness(readiness.phase, UnitReason.STOCK_NOT_READY, readiness.message)
         return readiness

@@ -15,7 +15,7 @@ from shared.v1alpha1.reasons import UnitReason, WorkerReason
 
 
 class WorkerReadiness(Readiness[WorkerPhase, WorkerReason]):
-    """What the status of a unit reports of it as the worker of a function."""
+    """Readiness of a unit as the worker of a function, as its status reports it."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ def worker_readiness(
     workload: Workload,
     function: Function | None,
 ) -> WorkerReadiness:
-    """Decide how far the worker is; ready means that the queue and the framework answer."""
+    """Decide the readiness of the worker; ready means that the queue and the framework answer."""
     if readiness.is_ready:
         said = f"the worker takes invocations of {serverless.function_name}"
         return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, said)
