@@ -1,4 +1,4 @@
-"""Fixtures of all tiers: the control plane of the run and a namespace for a test."""
+"""Fixtures of all test tiers: the control plane of the test run and a namespace for each test."""
 
 import asyncio
 import secrets
@@ -26,7 +26,8 @@ from tests.support.wait.eventually import eventually
 
 pytest_plugins = ("tests.runner.plugin",)
 
-# A slow machine refutes no property, and the same code has the same outcome every time.
+# No deadline: a slow machine does not refute a property. Derandomized: the same code has the same
+# outcome in every run.
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -35,13 +36,13 @@ settings.load_profile("steady")
 
 @pytest.fixture(scope="session")
 def run_dir(pytestconfig: pytest.Config) -> Path:
-    """A folder for processes of this test run, removed with them."""
+    """Create a folder for the processes of this test run; remove the folder and them at the end."""
     return pytestconfig.stash[WORKER_DIR]
 
 
 @pytest.fixture(scope="session")
 def control_plane(run_dir: Path) -> Iterator[ControlPlane]:
-    """A real control plane with four simulated GPU nodes, one for the whole run."""
+    """Start a real control plane with four simulated GPU nodes, once per test run."""
     plane = new_control_plane(run_dir / "cluster")
     try:
         asyncio.run(plane.start(Fleet()))
@@ -52,7 +53,9 @@ def control_plane(run_dir: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def installed_control_plane(control_plane: ControlPlane) -> ControlPlane:
-    """The control plane with our manifests applied and our accounts' kubeconfigs written."""
+    """Return the control plane after applying our manifests and writing our accounts'
+    kubeconfigs.
+    """
     asyncio.run(product_processes.install_product(control_plane))
     return control_plane
 
@@ -61,43 +64,46 @@ def installed_control_plane(control_plane: ControlPlane) -> ControlPlane:
 async def installation(
     installed_control_plane: ControlPlane,
 ) -> AsyncIterator[IsolatedInstallation]:
-    """Namespaces for one installation of the product, with the roles of its accounts."""
+    """Create the namespaces of one installation of the product, with the roles of its accounts."""
     async with new_isolated_installation(installed_control_plane) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def notes_admin(control_plane: ControlPlane) -> AdminClient:
-    """The administrator of a cluster that knows the custom resource of the tests."""
+    """Return an administrator of a cluster that has the custom resource of the tests."""
     asyncio.run(install_notes(control_plane.admin))
     return control_plane.admin
 
 
 @pytest.fixture
 def unused_tcp_port() -> int:
-    """A port to listen on; no outgoing connection is given it before a test does."""
+    """Return a free port to listen on; the kernel gives it to no outgoing connection
+    before that.
+    """
     return new_port()
 
 
 @pytest.fixture
 def unused_tcp_port_factory() -> Callable[[], int]:
-    """Makes several such ports."""
+    """Return a function that returns free ports to listen on."""
     return new_port
 
 
 @pytest.fixture
 def admin(control_plane: ControlPlane) -> AdminClient:
-    """May do everything in the cluster."""
+    """Return a client that has all rights in the cluster."""
     return control_plane.admin
 
 
 @pytest.fixture
 async def namespace(admin: AdminClient) -> AsyncIterator[str]:
-    """A fresh namespace in which pods can be made."""
+    """Create a new namespace in which pods can be created."""
     name = f"test-{secrets.token_hex(4)}"
     async with admin.keep_alive():
         await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
-        # What the cluster itself puts there comes a moment later, and tests count what they find.
+        # The cluster creates these objects a moment after the namespace, and tests count what they
+        # find.
         for given in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
             path = f"/api/v1/namespaces/{name}/{given}"
             await eventually(partial(admin.get, path), tolerate=ApiStatusError)

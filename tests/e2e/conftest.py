@@ -1,4 +1,4 @@
-"""Fixtures of the whole product: its processes run once a file."""
+"""Fixtures of the whole product; its processes are started once per test file."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ from tests.support.http.api_client import ApiClient
 async def product(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[RunningProduct]:
-    """A controller and two replicas of the API, in namespaces of their own."""
+    """Run a controller and two replicas of the API, in their own namespaces."""
     async with new_running_product(
         installed_control_plane, tmp_path_factory.mktemp("product")
     ) as made:
@@ -23,5 +23,5 @@ async def product(
 
 @pytest.fixture
 def api(product: RunningProduct) -> ApiClient:
-    """One replica of the API."""
+    """Return a client of one replica of the API."""
     return product.api

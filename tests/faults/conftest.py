@@ -12,7 +12,7 @@ from tests.support.queue.nats_server import new_nats_server
 
 @pytest.fixture(scope="session")
 def nats_server(run_dir: Path) -> Iterator[NATSServer]:
-    """A real NATS server; a test takes a function of its own there."""
+    """Start a real NATS server; each test creates its own function there."""
     with asyncio.Runner() as runner:
         serving = new_nats_server(run_dir / "queue")
         yield runner.run(serving.__aenter__())

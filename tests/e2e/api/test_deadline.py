@@ -1,4 +1,4 @@
-"""Creations that cannot end: too late for the answer, or not at all."""
+"""Create operations that cannot finish before the response, or cannot finish at all."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,14 +19,14 @@ from tests.support.wait.eventually import eventually
 
 @pytest.fixture
 async def hasty(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ApiClient]:
-    """A replica that answers soon, on a site without a controller."""
+    """Run a replica with a short response deadline, on a site without a controller."""
     settings = {**api_settings(installation), "requestTimeout": "4s"}
     async with run_product_process(product_processes.RUNTIME_API, tmp_path, settings) as product:
         yield ApiClient(product.url)
 
 
 async def ready_stock(site: IsolatedInstallation, name: str) -> dict[str, Any]:
-    """Stock of which a controller would say that it is ready."""
+    """Create a stock unit with the status Ready that a controller would write."""
     stock = site.namespaces.stock
     made: dict[str, Any] = await site.create("gpuunits", unit_manifest(name), namespace=stock)
     path = site.path("gpuunits", f"{name}/status", namespace=stock)
@@ -35,7 +35,7 @@ async def ready_stock(site: IsolatedInstallation, name: str) -> dict[str, Any]:
 
 
 async def reopen(site: IsolatedInstallation, order: dict[str, Any], stock: dict[str, Any]) -> None:
-    """Let the record of a creation be unfinished, and name this stock."""
+    """Set the operation of a creation back to unfinished, and name this stock unit in it."""
     path = site.path(
         "operations", names.operation_name(order["operationID"]), namespace=site.namespaces.system
     )
@@ -49,7 +49,7 @@ async def test_a_creation_that_is_unfinished_at_the_deadline_is_answered_with_it
 ) -> None:
     await ready_stock(installation, "one")
     order = create_unit_request("g1.1")
-    made = await eventually(  # a slow machine does not make it in the time of one request
+    made = await eventually(  # a slow machine does not create it within one request
         lambda: hasty.post(UNITS, order), lambda seen: seen.status in (200, 201)
     )
     stray = made.data

@@ -1,4 +1,4 @@
-"""Every GPU is taken by a pool, others wait in line, and thirty callers want a machine."""
+"""A full cluster: a pool has all GPUs, units are queued, and thirty callers request a machine."""
 
 import asyncio
 from typing import Any
@@ -61,7 +61,7 @@ async def test_thirty_creates_get_the_gpus_that_they_claimed_and_the_pool_refill
 
 
 async def create(caller: ApiClient, order: dict[str, Any]) -> None:
-    """Ask for a unit until it is there: whom a busy server answers too late, asks again."""
+    """Request a unit until it exists; repeat the request when a busy server answers too late."""
     await eventually(
         lambda: caller.post(UNITS, order),
         lambda answer: answer.status in (200, 201),
@@ -75,6 +75,6 @@ async def ready(product: RunningProduct, name: str) -> dict[str, Any]:
 
 
 async def unclaimed(product: RunningProduct, spec: str) -> list[dict[str, Any]]:
-    """What stock the pool keeps, ready or not."""
+    """List the unclaimed stock units of the pool, ready or not."""
     listed = (await product.api.get(f"{STOCK}?specName={spec}&limit=500")).data
     return [unit for unit in listed if "claimedBy" not in unit]

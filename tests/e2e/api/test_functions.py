@@ -1,4 +1,4 @@
-"""Functions over HTTP: made once, changed, deleted with or without their work."""
+"""Functions over HTTP: created once, changed, deleted with or without their queued work."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def ingress(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[InvocationApi]:
-    """Two replicas and a queue, without activator and workers."""
+    """Run two API replicas and a queue, without an activator and workers."""
     async with new_invocation_api(
         installed_control_plane, tmp_path_factory.mktemp("functions")
     ) as made:
@@ -33,7 +33,9 @@ def a_function(**changes: Any) -> dict[str, Any]:
 
 
 async def held(ingress: InvocationApi, name: str) -> None:
-    """Keep a function as the activator does, which has to settle its queue."""
+    """Add the activator's finalizer to a function, because the activator has to settle its
+    queue.
+    """
     patch = {"metadata": {"finalizers": [QUEUE_FINALIZER]}}
     await ingress.installation.admin.patch(ingress.installation.path("functions", name), patch)
 
@@ -167,7 +169,7 @@ def a_worker(function_name: str, operation_id: str) -> dict[str, Any]:
 
 
 async def stock(ingress: InvocationApi) -> None:
-    """One unit that can be claimed, as the controller would have made it ready."""
+    """Create one claimable stock unit, with the status that the controller would write."""
     name, where = new_name("stock"), ingress.installation.namespaces.stock
     made = await ingress.installation.create("gpuunits", unit_manifest(name), namespace=where)
     path = ingress.installation.path("gpuunits", name, namespace=where)

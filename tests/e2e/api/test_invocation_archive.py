@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(PROGRAMS is None, reason=SKIP_REASON)
 
 @pytest.fixture
 async def database() -> AsyncIterator[PostgresServer]:
-    """A database with the table of outcomes, which is empty."""
+    """Start a database with an empty table of outcomes."""
     assert PROGRAMS is not None
     async with new_postgres(PROGRAMS) as server:
         connection = await asyncpg.connect(server.dsn)
@@ -46,7 +46,7 @@ async def database() -> AsyncIterator[PostgresServer]:
 async def api(
     installation: IsolatedInstallation, tmp_path: Path, database: PostgresServer
 ) -> AsyncIterator[ApiClient]:
-    """An API that may read the database."""
+    """Run an API that has read access to the database."""
     (tmp_path / "dsn").write_text(database.dsn)
     async with new_nats_server(tmp_path / "queue") as queue:
         more = {"nats": nats_settings(queue), "resultStore": {"dsnFile": str(tmp_path / "dsn")}}
@@ -112,7 +112,7 @@ async def test_invocations_gone_from_nats_are_read_from_the_archive(
 
 
 async def listed(api: ApiClient, query: str) -> list[tuple[str, int]]:
-    """The whole list, part by part."""
+    """Return the whole list, read page by page."""
     found, token = list[tuple[str, int]](), ""
     while True:
         page = await api.get(f"{INVOCATIONS}?requestID=echo&{query}{token}")

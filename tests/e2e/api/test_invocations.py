@@ -40,7 +40,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def ingress(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[InvocationApi]:
-    """Two replicas and a queue, without activator and workers."""
+    """Run two API replicas and a queue, without an activator and workers."""
     async with new_invocation_api(
         installed_control_plane, tmp_path_factory.mktemp("ingress")
     ) as made:
@@ -179,7 +179,7 @@ def given_up(record: InvocationRecord) -> InvocationRecord:
 
 
 async def raw(ingress: InvocationApi, name: str, body: bytes, query: str = "") -> ApiResponse:
-    """A body as it is, to a function."""
+    """Send unmodified bytes as the body of an invocation of a function."""
     return await sent_as(ingress, f"{FUNCTIONS}/{name}/invoke{query}", body, "image/png")
 
 
@@ -193,7 +193,7 @@ async def sent_as(ingress: InvocationApi, path: str, body: bytes, content_type: 
 
 
 async def download(ingress: InvocationApi, name: str, invocation_id: str) -> tuple[str, bytes]:
-    """The type and the bytes of a result's body, from the other replica."""
+    """Return the media type and the bytes of a result's body, read from the other replica."""
     url = f"{ingress.replica.url}{invocation_path(name, invocation_id)}/body"
     async with aiohttp.ClientSession() as session, session.get(url) as response:
         assert response.status == 200
@@ -220,7 +220,7 @@ async def test_a_raw_body_of_any_size_arrives_as_it_was(ingress: InvocationApi, 
     assert kept == sent
     assert (await raw(ingress, name, sent, "?invocationID=raw")).status == 200
     assert (await raw(ingress, name, sent + b".", "?invocationID=raw")).status == 409
-    if request.body.object_name:  # what was refused has not replaced what was accepted
+    if request.body.object_name:  # the refused request did not replace the accepted one
         assert await body_of(ingress, name, request.body.object_name) == sent
 
 
@@ -428,7 +428,7 @@ async def test_a_result_may_fill_only_its_share_of_the_room_for_records(
 
 @asynccontextmanager
 async def records_limited(ingress: InvocationApi, fullness: float) -> AsyncIterator[None]:
-    """The bucket of records is as full as that for the length of the block."""
+    """Limit the records bucket for the length of the block so that it is full to this fraction."""
     stream = f"KV_{QueueNames().record_bucket}"
     async with await nats.connect(ingress.nats_server.admin_url) as client:
         info = await client.jetstream().stream_info(stream)

@@ -1,4 +1,4 @@
-"""A day of an operator and a caller, with curl and kubectl, as the README tells it."""
+"""One day of an operator and a caller, with curl and kubectl, as in the README."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -81,7 +81,10 @@ async def test_health_counts_nodes_and_units(product: RunningProduct) -> None:
     await product.create_ready_unit()
 
     async def look() -> tuple[dict[str, Any], int, int]:
-        """What is told and what there is: consumed stock and what others left still go."""
+        """Return the API's health answer and the numbers of listed objects.
+
+        Consumed stock and objects of other tests are still being deleted.
+        """
         stock, units = await listed(product.api, STOCK), await listed(product.api, UNITS)
         return (await product.api.get(HEALTH)).data, len(stock.data), len(units.data)
 

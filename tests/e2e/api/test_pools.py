@@ -1,4 +1,4 @@
-"""Stock pools over HTTP: made, replaced, scaled and deleted."""
+"""Stock pools over HTTP: created, replaced, scaled and deleted."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def a_pool(**asked: Any) -> dict[str, Any]:
 
 
 async def at_rest(api: ApiClient, name: str, phase: str = "Ready") -> dict[str, Any]:
-    """The pool once its status is about its settings."""
+    """Wait until the status of the pool reflects its current spec; return the pool."""
 
     def is_at_rest(answer: ApiResponse) -> bool:
         pool = answer.data

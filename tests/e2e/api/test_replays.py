@@ -1,4 +1,4 @@
-"""An operation happens once, however often and wherever it is asked for."""
+"""Idempotent operations: each takes effect once, however often and at which replica it is sent."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Stock over HTTP: it is seeded, listed, counted and deleted, and the job tells how far it is."""
+"""Stock over HTTP: seeded, listed, counted and deleted; the job reports its progress."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ def a_seed(**asked: Any) -> dict[str, Any]:
 
 
 async def ended(api: ApiClient, operation_id: str) -> dict[str, Any]:
-    """The job once it is final."""
+    """Wait until the job is final; return it."""
     answer = await eventually(
         lambda: api.get(f"{JOBS}/{operation_id}"),
         lambda seen: seen.data["status"] in ("succeeded", "failed"),
@@ -175,7 +175,7 @@ async def test_the_summary_counts_all_stock_whatever_the_page(product: RunningPr
     def mine(answer: ApiResponse) -> list[dict[str, Any]]:
         return [each for each in answer.meta["summary"] if each["specName"] == spec]
 
-    answer = await eventually(  # what is counted may be a moment old
+    answer = await eventually(  # the counts may be slightly out of date
         lambda: product.api.get(f"{STOCK}?specName={spec}&limit=1"),
         lambda seen: mine(seen) == [{"specName": spec, "phase": "Ready", "count": 3}],
     )
@@ -208,7 +208,7 @@ async def test_a_seed_does_not_recreate_deleted_stock(product: RunningProduct) -
 
 
 async def test_claimed_stock_cannot_be_deleted(product: RunningProduct) -> None:
-    # A unit that waits for its storage has not taken the place of its stock yet.
+    # A unit that waits for its storage has not consumed its stock unit yet.
     storage = new_name("storage")
     await gpu_storages.create_storage(
         product.installation, gpu_storages.simulated_prepare_storage(storage, run_for="1h")
@@ -229,7 +229,7 @@ async def test_the_catalogue_is_listed_with_what_there_is_of_each_spec(
     product: RunningProduct,
 ) -> None:
     await product.create_ready_stock(2, "h1.small")
-    specs = await eventually(  # what is counted may be a moment old
+    specs = await eventually(  # the counts may be slightly out of date
         lambda: product.api.get(SPECS), lambda seen: seen.data[1].get("available") == 2
     )
     large, small = specs.data
@@ -270,7 +270,7 @@ async def test_equal_resources_in_another_notation_are_accepted(api: ApiClient) 
 async def test_seeding_a_thousand_is_answered_at_once_and_can_be_watched(
     installation: IsolatedInstallation, tmp_path: Path
 ) -> None:
-    """Where no controller makes anything of them: acceptance is not readiness."""
+    """Run without a controller that reconciles the stock units: acceptance is not readiness."""
     seed = a_seed(replicas=1000)
     async with run_api(installation, tmp_path) as product:
         api, seen = ApiClient(product.url), list[int]()

@@ -1,4 +1,6 @@
-"""Changes of a unit over HTTP: absent keeps, an object replaces as a whole, null clears."""
+"""Changes of a unit over HTTP: an absent field stays, an object is replaced, null clears a
+field.
+"""
 
 from typing import Any
 
@@ -106,7 +108,7 @@ async def test_an_invalid_unit_change_is_refused_by_field(
 
 @pytest.fixture
 async def unit(product: RunningProduct) -> str:
-    """One unit for all that is refused."""
+    """Create one unit for all tests of refused changes."""
     listed = (await product.api.get(f"{UNITS}?label=role%3Drefuser")).data
     if listed:
         return str(listed[0]["name"])

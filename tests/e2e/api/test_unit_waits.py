@@ -1,4 +1,4 @@
-"""Waiting for a unit over HTTP: the answer comes when there is something to say."""
+"""Long polling of a unit over HTTP: the response is sent when there is news."""
 
 import asyncio
 from typing import Any
@@ -12,13 +12,13 @@ from tests.support.cluster.running_product import RunningProduct
 from tests.support.http.api_client import DEFAULT_TIMEOUT_SECONDS, ApiClient
 from tests.support.wait.eventually import eventually
 
-# No caller of ours waits that long: whatever is answered was answered before.
+# Longer than any caller in these tests waits: an answer that arrives was sent before this limit.
 LIMIT_SECONDS = 300
 assert LIMIT_SECONDS > DEFAULT_TIMEOUT_SECONDS
 
 
 def simulated(mode: str, **details: str) -> dict[str, str]:
-    """Labels that tell a simulated node what becomes of the pod."""
+    """Return labels that tell a simulated node what happens to the pod."""
     return {"sim.local/mode": mode, **{f"sim.local/{key}": each for key, each in details.items()}}
 
 
@@ -28,7 +28,7 @@ async def a_unit(product: RunningProduct, labels: dict[str, str]) -> str:
 
 
 async def waited(caller: ApiClient, name: str, seconds: int = LIMIT_SECONDS) -> dict[str, Any]:
-    """The unit in the answer."""
+    """Return the unit from the response after waiting for it."""
     answer = await caller.get(f"{UNITS}/{name}?wait=Ready&timeoutSeconds={seconds}")
     assert answer.status == 200, answer.body
     found: dict[str, Any] = answer.data
@@ -89,7 +89,7 @@ async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: Runnin
 
 
 async def is_waited_for(api: ApiClient) -> bool:
-    """Whether a request is in flight besides the one that asks."""
+    """Return whether a request is in flight other than the one that asks."""
     text = (await api.text("/metrics")).splitlines()
     (line,) = [line for line in text if line.startswith("gpuruntime_http_in_flight")]
     return float(line.split()[-1]) > 1

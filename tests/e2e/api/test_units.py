@@ -1,4 +1,4 @@
-"""Users' units over HTTP: made from stock, shown, listed and deleted."""
+"""Users' units over HTTP: created from stock, shown, listed and deleted."""
 
 import asyncio
 from urllib.parse import quote
@@ -112,7 +112,7 @@ async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
         lambda: product.api.get(f"{STOCK}?specName={spec}&phase=Progressing"),
         lambda answer: len(answer.data) == 2,
     )
-    some = await eventually(  # what is counted may be a moment old
+    some = await eventually(  # the counts may be slightly out of date
         lambda: product.api.post(UNITS, create_unit_request(spec)),
         lambda seen: seen.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing"),
     )

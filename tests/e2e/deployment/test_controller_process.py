@@ -1,4 +1,4 @@
-"""How a controller process starts and ends."""
+"""Start and end of a controller process."""
 
 import signal
 import socket
@@ -17,7 +17,7 @@ LONGEST_RUN_SECONDS = 60.0
 
 
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
-    """Run a controller that is expected to end by itself."""
+    """Run a controller that is expected to exit by itself."""
     command = [sys.executable, "-W", "error", "-m", "controller", *flags]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=LONGEST_RUN_SECONDS, check=False

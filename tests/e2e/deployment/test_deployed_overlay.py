@@ -1,4 +1,4 @@
-"""The default overlay as it is applied, and our programs with its settings, accounts and roles."""
+"""The default overlay as applied, and our programs with its settings, accounts and roles."""
 
 import re
 import sys
@@ -48,7 +48,7 @@ ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr")
 async def deployed(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[dict[str, ProductProcess]]:
-    """The shipped configuration, but for the way to the cluster, folders and ports."""
+    """Run the shipped settings; only the API server address, folders and ports differ."""
     objects = await render_overlay(installed_control_plane, "default")
     home = tmp_path_factory.mktemp("deployed")
     async with apply_overlay(installed_control_plane, "default"), AsyncExitStack() as stack:
@@ -68,7 +68,10 @@ async def deployed(
 
 
 async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
-    """The Secret as the Job fills it with its own account, which finds it empty, then full."""
+    """Return the Secret that the Job fills.
+
+    The Job runs with its own account, first on an empty Secret, then on a full one.
+    """
     kubeconfig = await write_account_kubeconfig(admin_kubectl(plane), "credentials", home)
     program = (sys.executable, "-m", "serverless.credentials", "--kubeconfig", str(kubeconfig))
     assert "data" not in await plane.admin.get(QUEUE_USERS)
@@ -81,7 +84,9 @@ async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
 
 
 def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
-    """The settings on this machine; ports are given to each process."""
+    """Return the settings for this machine, without the ports, which each process gets
+    separately.
+    """
     text = yaml.safe_dump({key: value for key, value in shipped.items() if key not in ADDRESSES})
     for there, here in changes.items():
         text = text.replace(there, here)
@@ -90,7 +95,7 @@ def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
 
 
 async def refused(product: ProductProcess) -> list[str]:
-    """The requests that Kubernetes has forbidden this program."""
+    """Return the requests that Kubernetes has forbidden this program."""
     text = await ApiClient(product.url).text("/metrics")
     return re.findall(r'^rest_client_requests_total\{code="403".*$', text, re.MULTILINE)
 
@@ -139,7 +144,9 @@ async def test_the_shipped_roles_allow_all_documented_requests(
 
 
 async def everything_is_deleted(api: ApiClient) -> None:
-    """A storage can be deleted once the unit that held it is gone; a pool takes stock along."""
+    """Delete all objects; a storage only after the unit that holds it, and a pool with its
+    stock.
+    """
     for place in (f"{UNITS}/story", f"{POOLS}/story", f"{STORAGES}/story"):
         await eventually(partial(api.delete, place), lambda seen: seen.status == 404)
     for stock in (await api.get(STOCK)).data:
@@ -171,7 +178,7 @@ async def test_the_processes_reach_the_queue_with_the_users_that_are_shipped(
 async def test_every_metric_that_dashboard_and_alerts_ask_for_is_there(
     deployed: dict[str, ProductProcess],
 ) -> None:
-    """With stock and a function that has work; what workers count is counted in users' pods."""
+    """Run with stock and a function that has work; the workers' own metrics are in users' pods."""
     api = ApiClient(deployed["runtime-api"].url)
     seed = {"operationID": "seen-seed", "replicas": 1, "specName": "seen", "memory": "64Mi"}
     assert (await api.post(STOCK, seed)).status == 202

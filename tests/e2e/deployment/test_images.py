@@ -1,6 +1,6 @@
-"""What the Dockerfiles say, done here: the build in a clean folder, the programs as nobody.
+"""The steps of the Dockerfiles, run here: the build in a clean folder, programs as user nobody.
 
-No image is built: that takes a container engine, and `tests/kind` does it where there is one.
+No image is built: that needs a container engine, and `tests/kind` builds images where there is one.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ OFF = ("--kube-mode", "off", "--http-addr")
 
 
 def is_usable_by_nobody(python: Path) -> bool:
-    """Whether it is of our version, and an unprivileged user may run it."""
+    """Return whether the interpreter has our version and can be run by an unprivileged user."""
     question = "import sys; print(*sys.version_info[:2])"
     command = (str(python), "-c", question)
     try:
@@ -49,7 +49,7 @@ def is_usable_by_nobody(python: Path) -> bool:
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """An interpreter like that of the image."""
+    """Return an interpreter like the interpreter of the image."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a program as another user")
     known = (
@@ -65,7 +65,7 @@ def python() -> Path:
 
 @pytest.fixture(scope="module")
 def built(python: Path) -> Iterator[Path]:
-    """The tree that the build stage of the controller leaves, which nobody may write to."""
+    """Return the read-only tree that the build stage of the controller leaves."""
     root = Path(tempfile.mkdtemp(prefix="gpu-runtime-image-"))
     root.chmod(0o755)
     try:
@@ -78,13 +78,13 @@ def built(python: Path) -> Iterator[Path]:
 
 
 def clean_environment() -> dict[str, str]:
-    """Without the way to this checkout."""
+    """Return the environment variables without those that refer to this checkout."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 @contextmanager
 def copied(built: Path) -> Iterator[Path]:
-    """The tree once more, for the length of the block, and to be changed."""
+    """Create a writable copy of the tree for the length of the block."""
     with tempfile.TemporaryDirectory(prefix="gpu-runtime-image-") as folder:
         Path(folder).chmod(0o755)
         shutil.copytree(built / "venv", Path(folder) / "venv", symlinks=True)
@@ -101,7 +101,7 @@ def make_read_only(root: Path) -> None:
 
 
 def started(built: Path, final: list[Instruction], *flags: str) -> subprocess.Popen[str]:
-    """The entry point of an image as its user, in an empty folder that it may not write to."""
+    """Run the entry point of an image as its user, in an empty folder without write permission."""
     _, *entry = last_instruction(final, "ENTRYPOINT").words
     return subprocess.Popen(
         (str(built / "venv/bin/python"), *entry, *flags),
@@ -144,7 +144,7 @@ def test_an_image_runs_as_the_nobody_user_on_a_pinned_base(dockerfile: Path) -> 
 
 
 def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
-    """In a folder that stands for /usr/local of the base, with what its Python brings."""
+    """Use a folder in place of /usr/local of the base image, with the packages of its Python."""
     (command,) = {last_instruction(parse_stages(each)[1], "RUN").arguments for each in DOCKERFILES}
     base = tmp_path / "local"
     venv.create(base, with_pip=True)
@@ -166,7 +166,7 @@ def test_the_images_are_built_in_the_same_way() -> None:
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
 def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: Path) -> None:
-    """On the tree of the image: what one does beyond the controller's is done to a copy."""
+    """Run on the tree of the image; apply the steps that differ from the controller's to a copy."""
     build, final = parse_stages(dockerfile)
     own = build[len(parse_stages(ROOT / "Dockerfile.controller")[0]) :]
     with copied(built) if own else nullcontext(built) as tree:

@@ -23,7 +23,7 @@ LEAF = CertificateRequest("server", "metrics", addresses=(HOST,))
 
 
 async def metrics(url: str, trusted: CertificateAuthority) -> str:
-    """What a collector reads that trusts one authority, on a connection of its own."""
+    """Return the metrics over a new connection that trusts only one authority."""
     context = ssl.create_default_context(cafile=str(trusted.certificate_path))
     async with (
         aiohttp.ClientSession() as session,

@@ -1,4 +1,4 @@
-"""Prometheus takes the alerts, and they fire when they should."""
+"""Prometheus with our alerts: it loads them, and they fire when they should."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The command of the accessor's container, run on a folder: files are read and never written."""
+"""The command of the accessor's container, run on a folder: it reads files and never writes."""
 
 import sys
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What only breaks in images: files, modules and dependencies that are missing from the wheel."""
+"""Faults that appear only in images: files, modules and dependencies missing from the wheel."""
 
 import asyncio
 import configparser
@@ -72,21 +72,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
-    """What the images of the API and the controller install."""
+    """Create the environment that the images of the API and the controller install."""
     locked = locked_distributions(ROOT / "requirements-runtime.lock")
     return WheelEnvironment(tmp_path_factory.mktemp("image"), wheel, locked)
 
 
 @pytest.fixture(scope="module")
 def worker_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
-    """What the worker's image is left with."""
+    """Create the environment that remains in the worker's image."""
     locked = locked_distributions(ROOT / "requirements-runtime.lock")
     kept = locked - uninstalled_distributions(WORKER_DOCKERFILE)
     return WheelEnvironment(tmp_path_factory.mktemp("worker"), wheel, kept)
 
 
 def test_the_wheel_contains_every_file_of_the_packages_and_nothing_else(wheel: Path) -> None:
-    """Python files, the pages' scripts and styles, and `py.typed` marks."""
+    """Expect Python files, the pages' scripts and styles, and `py.typed` markers."""
     assert wheel_files(wheel) == source_files(ROOT)
 
 
@@ -112,7 +112,10 @@ def test_all_modules_are_imported_from_the_wheel(environment: WheelEnvironment) 
 
 
 def test_every_module_that_is_run_by_name_is_in_the_wheel(environment: WheelEnvironment) -> None:
-    """Those of `python -m` in documents, Dockerfiles and tools, and of the local processes."""
+    """Check all modules that are run with `python -m`.
+
+    These are named by documents, Dockerfiles, tools and the local processes.
+    """
     paths = {path for pattern in TEXTS_WITH_COMMANDS for path in ROOT.glob(pattern)}
     texts = (
         path.read_text() for path in paths if path.is_file() and "__pycache__" not in path.parts

@@ -1,4 +1,4 @@
-"""A real `python -m apiserver`, as an operator would start it."""
+"""A real `python -m apiserver` process, started as an operator would start it."""
 
 import http.client
 import re
@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class APIProcess:
-    """A process that listens; its log is read as far as the test has asked."""
+    """A process that listens; its log is read only as far as the test has asked."""
 
     process: subprocess.Popen[str]
     port: int
@@ -35,7 +35,7 @@ class APIProcess:
         return self.request("GET", path, **headers)
 
     def send(self, raw: bytes) -> RawResponse:
-        """Send bytes that are not HTTP and read the answer, which is."""
+        """Send bytes that are not HTTP and read the HTTP response."""
         with socket.create_connection(
             ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
         ) as connection:
@@ -71,7 +71,7 @@ def run_api_process(*flags: str) -> Iterator[APIProcess]:
 
 
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
-    """Run an API that is expected to end by itself."""
+    """Run an API that is expected to exit by itself."""
     return subprocess.run(
         _command(*flags), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )

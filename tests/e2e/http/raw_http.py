@@ -1,4 +1,4 @@
-"""HTTP as bytes, for what no client library would send."""
+"""HTTP as raw bytes, for requests that no client library would send."""
 
 import http.client
 import json
@@ -29,12 +29,12 @@ class RawResponse:
 
 @dataclass(frozen=True)
 class RawConnection:
-    """A way to send bytes to one server."""
+    """A client that sends bytes to one server."""
 
     port: int
 
     def send(self, raw: bytes, count: int = 1) -> list[RawResponse]:
-        """Send bytes on a connection of their own, and read so many responses."""
+        """Send bytes on a new connection, and read `count` responses."""
         with socket.create_connection(
             ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
         ) as connection:
@@ -43,12 +43,12 @@ class RawConnection:
                 return [_read_response(_SharedStreamSocket(stream)) for _ in range(count)]
 
     def request(self, method: str, path: str, *headers: str, body: bytes = b"") -> RawResponse:
-        """One request with these header lines; its path goes out as it is."""
+        """Send one request with these header lines; the path is sent unchanged."""
         lines = [f"{method} {path} HTTP/1.1", "Host: a", *headers, f"Content-Length: {len(body)}"]
         return self.send("\r\n".join(lines).encode("utf-8") + b"\r\n\r\n" + body)[0]
 
     def send_and_read_all(self, raw: bytes) -> bytes:
-        """Send bytes, and all that comes until the server hangs up."""
+        """Send bytes, and return all bytes that arrive until the server closes the connection."""
         with socket.create_connection(
             ("127.0.0.1", self.port), timeout=TIMEOUT_SECONDS
         ) as connection:

@@ -1,4 +1,4 @@
-"""The API keeps to the document that it serves, whatever is sent."""
+"""The API against the document that it serves: every answer conforms, for any request."""
 
 import asyncio
 import re
@@ -30,16 +30,17 @@ EXAMPLES = 25
 TOKEN = "good-for-both-roles"  # noqa: S105 - of no other API
 UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
 INVOCATION = "/api/v1/serverless/invocations/{requestID}/{invocationID}"
-# Only a storage whose filling has failed can be recovered, and none is filled here; nobody works
-# for the functions, so that no invocation has a result.
+# Only a storage whose prepare has failed can be recovered, and no storage is prepared here; the
+# functions have no workers, so that no invocation has a result.
 UNREACHED = {
     ("POST", "/api/v1/gpu-storages/{name}/recover"),
     ("GET", f"{INVOCATION}/body"),
     ("POST", f"{INVOCATION}/redrive"),
 }
-# The document cannot say all that Kubernetes would refuse, so what it allows may be refused.
-# A unit may be far from ready, and waiting for it is not what is tried here.
-# Swagger 2.0 names media types by operation, not by answer, so it cannot say that 204 has none.
+# The document cannot express all that Kubernetes would refuse, so a request that the document
+# allows may be refused. A unit may be far from ready, and this test does not wait for units.
+# Swagger 2.0 defines media types per operation, not per response, so it cannot say that 204 has
+# none.
 SETTINGS = """
 [checks]
 positive_data_acceptance.enabled = false
@@ -61,12 +62,12 @@ include-name = "POST /api/v1/serverless/functions/{requestID}/invoke"
 parameters = { "waitSeconds" = 1 }
 """
 
-pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 
 @pytest.fixture
 async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ProductProcess]:
-    """An API that asks for tokens; how much stock it can be made to seed is bounded."""
+    """Run an API that requires tokens and limits how much stock can be seeded."""
     tokens = tmp_path / "tokens"
     tokens.write_text("".join(f"{role} {TOKEN}\n" for role in Role))
     await create_effective_quota(installation.admin, installation.namespaces.stock, max_units=40)
@@ -87,7 +88,10 @@ async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterat
 
 
 async def stocked(product: ProductProcess) -> None:
-    """Stock of the spec that the examples name, so that a unit can be made however slow it is."""
+    """Seed stock of the spec that the examples name.
+
+    A unit can then be created however slowly units become ready.
+    """
     caller, spec = ApiClient(product.url, token=TOKEN), units_examples.CREATE["specName"]
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
     assert (await caller.post(http_paths.STOCK, seed)).status == 202
@@ -96,7 +100,7 @@ async def stocked(product: ProductProcess) -> None:
 
 
 async def an_invocation(product: ProductProcess) -> None:
-    """What the examples of the document name: a function that has something to cancel."""
+    """Create the function that the examples of the document name, with an invocation to cancel."""
     caller = ApiClient(product.url, token=TOKEN)
     await wait_queue_connected(caller)
     assert (await caller.post(http_paths.FUNCTIONS, functions_examples.CREATE)).status == 201
@@ -104,9 +108,9 @@ async def an_invocation(product: ProductProcess) -> None:
 
 
 async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
-    """Send what the document allows and what it does not; the exit code and the report.
+    """Send requests that the document allows and others; return the exit code and the report.
 
-    Once for each route it is also tried whether the token is really needed.
+    Each route is also called once without a valid token, to check that the token is required.
     """
     command = (
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(folder / "st.toml")),
@@ -142,11 +146,11 @@ async def test_every_response_matches_the_openapi_document(
 
 
 def successes(log: str) -> set[tuple[str, str]]:
-    """Method and route of every request that did what it was to do."""
+    """Return method and route of every successful request in the log."""
     return set(re.findall(r"event=http_request .*method=(\w+) route=(\S+) .*status=2", log))
 
 
 def operations(document: dict[str, Any]) -> set[tuple[str, str]]:
-    """Method and route of everything that is documented."""
+    """Return method and route of every documented operation."""
     paths = document["paths"].items()
     return {(method.upper(), path) for path, methods in paths for method in methods}

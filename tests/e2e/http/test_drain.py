@@ -1,4 +1,6 @@
-"""A stop loses no request, in flight or on a connection that was kept, on a real socket."""
+"""Graceful shutdown: no request is lost, in flight or on a kept-alive connection of a real
+socket.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +23,9 @@ from tests.support.wait.eventually import eventually
 
 
 class SlowApp:
-    """Routes that answer, or end their answer, when the test lets them, and one that is quick."""
+    """An application with one fast route and with routes that answer, or end their answer, on
+    command.
+    """
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()
@@ -52,7 +56,7 @@ class SlowApp:
 
 
 class Work:
-    """Background work, which begins when the server listens."""
+    """Background work that begins when the server listens."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What nobody should send, to a running API on a real cluster: clear refusals and a clean log."""
+"""Hostile requests to a running API on a real cluster: clear refusals and a clean log."""
 
 import asyncio
 import http.client
@@ -27,7 +27,7 @@ from tests.support.wait.eventually import eventually
 UNITS = "/api/v1/gpu-units"
 LARGEST = 128 * 1024
 HEAD_SECONDS = 5.0
-HEALTH_SECONDS = 10.0  # one is promised, and a machine may be slow
+HEALTH_SECONDS = 10.0  # one second is promised, but a machine may be slow
 CONNECTIONS = 10_000
 SPARE_FILES = 600
 LARGEST_CONNECTION = 20_000  # bytes of the API's memory
@@ -40,7 +40,7 @@ CHUNKED = (
 
 @pytest.fixture(scope="module", autouse=True)
 def _many_files() -> Iterator[None]:
-    """As many open files as this process may have; the API inherits that."""
+    """Raise the limit of open files of this process to its maximum; the API inherits the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     yield
@@ -53,7 +53,7 @@ def api(
     tmp_path_factory: pytest.TempPathFactory,
     _many_files: None,
 ) -> Iterator[ProductProcess]:
-    """One API for all of these tests; none of them may harm it."""
+    """Run one API for all of these tests; no test may harm it."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         site = runner.run(
@@ -70,7 +70,7 @@ def wire(api: ProductProcess) -> RawConnection:
 
 
 def refused(api: ProductProcess, answer: RawResponse, *statuses: int) -> None:
-    """It is one of these failures in the envelope, and one line of a sound log."""
+    """Require one of these statuses with the error body, and one log line without an error."""
     assert answer.status in statuses, answer
     assert answer.json["error"]["message"]
     lines = log_lines.parse_log(api.process.log_path)
@@ -261,7 +261,11 @@ def test_headers_that_trickle_in_are_not_waited_for(wire: RawConnection) -> None
 
 
 def is_hung_up_on(slow: socket.socket) -> bool:
-    """Wait a while, and send one more header; a reset comes where both happen at once."""
+    """Return whether the server closes the connection.
+
+    The function waits, then sends one more header; a reset counts too, because it follows when both
+    sides act at the same time.
+    """
     try:
         return slow.recv(1) == b""
     except TimeoutError:
@@ -292,7 +296,7 @@ def test_ten_thousand_idle_connections_do_no_harm(api: ProductProcess, wire: Raw
         first = time.monotonic()
         for opened in range(number):
             if time.monotonic() > first + KEEPALIVE_SECONDS / 2:
-                number = opened  # the first ones will not be kept much longer
+                number = opened  # the server is about to close the first ones
                 break
             idle.enter_context(an_idle_connection(wire))
         begun = time.monotonic()
@@ -304,7 +308,7 @@ def test_ten_thousand_idle_connections_do_no_harm(api: ProductProcess, wire: Raw
 
 
 def an_idle_connection(wire: RawConnection) -> socket.socket:
-    """One that has had its answer and may stay for a while."""
+    """Return a connection that has received its response and may stay idle for a while."""
     connection = socket.create_connection(("127.0.0.1", wire.port), timeout=TIMEOUT_SECONDS)
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
     while not connection.recv(4096).endswith(b"}}"):
@@ -324,13 +328,13 @@ FIELDS = st.sampled_from(
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A sound body with some bytes replaced by others."""
+    """Generate a valid body with some bytes replaced."""
     place = draw(st.integers(0, len(BODY)))
     return BODY[:place] + draw(st.binary(max_size=8)) + BODY[place + draw(st.integers(0, 8)) :]
 
 
 def changed(part: dict[str, Any]) -> bytes:
-    """A sound body with some fields replaced."""
+    """Generate a valid body with some fields replaced."""
     return json.dumps({**UNIT, **part}).encode()
 
 

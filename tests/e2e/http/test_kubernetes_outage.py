@@ -1,4 +1,4 @@
-"""The API while Kubernetes is away, hangs, or is not wanted."""
+"""The API while Kubernetes is unreachable, hangs, or is not configured."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -52,19 +52,22 @@ async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy
 async def alone(
     installation: IsolatedInstallation, proxy: TCPProxy, tmp_path: Path
 ) -> AsyncIterator[ApiClient]:
-    """One replica, whose way to Kubernetes the test can cut."""
+    """Run one replica whose connection to Kubernetes the test can cut."""
     path = kubeconfig_through_proxy(proxy, installation, tmp_path)
     async with run_api(installation, tmp_path, kubeconfig=str(path)) as product:
         yield ApiClient(product.url)
 
 
 async def everything(api: ApiClient) -> list[ApiResponse]:
-    """The answers of all routes, asked for at once."""
+    """Request all routes at once; return their answers."""
     return await asyncio.gather(*(api.request(*request) for request in REQUESTS))
 
 
 async def health_of_an_outage(api: ApiClient) -> ApiResponse:
-    """What health says within a second once it knows; a slow machine may need another second."""
+    """Return the health answer of an outage.
+
+    It is due within one second; a slow machine may need another second.
+    """
     answer = await eventually(
         lambda: ApiClient(api.url, seconds=1.0).get(HEALTH),
         lambda seen: not seen.data["kubernetesConnected"],
@@ -97,7 +100,7 @@ async def test_while_kubernetes_hangs_routes_answer_in_time_and_health_at_once(
 
     refusals = {answer.status_and_code for answer in asked.result()}
     assert refusals <= {(503, "service_unavailable"), (504, "timeout")}
-    await eventually(  # now and then one request tries whether Kubernetes answers again
+    await eventually(  # occasionally one request probes whether Kubernetes answers again
         lambda: alone.get(UNITS),
         lambda seen: seen.status_and_code == (503, "service_unavailable"),
     )

@@ -1,4 +1,4 @@
-"""How an API process starts and ends."""
+"""Start and end of an API process."""
 
 import signal
 import socket

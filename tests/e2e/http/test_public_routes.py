@@ -1,4 +1,4 @@
-"""The HTTP surface of a process without a cluster, from outside."""
+"""The HTTP surface of an API process without a cluster, seen by a client."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Requests on a real socket: strange paths, slow bodies, clients that go away."""
+"""Requests on a real socket: unusual paths, slow bodies, clients that disconnect."""
 
 import asyncio
 import gzip
@@ -36,7 +36,7 @@ POST = (
 
 
 class SlowUnits(FakeUnitService):
-    """Creates a unit only when it is let."""
+    """A unit service that creates a unit only when the test permits."""
 
     def __init__(self) -> None:
         super().__init__({"trainer": new_unit()})
@@ -51,12 +51,12 @@ class SlowUnits(FakeUnitService):
 
 @dataclass(frozen=True)
 class Server:
-    """A server of ours in this process."""
+    """An API server of ours that runs in this process."""
 
     port: int
 
     async def answer(self, raw: bytes) -> tuple[int, bytes]:
-        """Send bytes; the status and the whole of what comes back until the end."""
+        """Send bytes; return the status and all bytes until the end of the connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         async with asyncio.timeout(60):
             writer.write(raw)
@@ -243,7 +243,7 @@ async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int)
         raw = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY
         status, _ = await server.answer(raw)
         assert status == 504
-        asyncio.get_running_loop().call_later(0.1, units.let.set)  # when it has begun to stop
+        asyncio.get_running_loop().call_later(0.1, units.let.set)  # after the stop has begun
     assert len(units.calls) == 1
 
 

@@ -1,4 +1,4 @@
-"""A connection that does not get to the point is closed, on a real socket."""
+"""Slow clients: a connection that sends no complete request is closed, on a real socket."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 async def connected(
     port: int, first: bytes = b""
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection on which `first` waits before the server has even accepted it.
+    """Open a connection on which `first` is sent before the server has accepted it.
 
     However slow the machine is, these bytes are not late.
     """
@@ -61,6 +61,6 @@ async def test_headers_that_stop_in_a_second_request_are_closed(unused_tcp_port:
 async def test_an_idle_connection_outlives_the_timeout(unused_tcp_port: int) -> None:
     async with connected(unused_tcp_port, REQUEST) as (reader, writer), asyncio.timeout(60):
         await reader.readuntil(b"!")
-        await asyncio.sleep(HEAD_TIMEOUT * 3)  # that nothing happens can only be waited out
+        await asyncio.sleep(HEAD_TIMEOUT * 3)  # only waiting shows that nothing happens
         writer.write(REQUEST)
         assert (await reader.readuntil(b"!")).startswith(b"HTTP/1.1 200")

@@ -1,4 +1,4 @@
-"""An API that asks for tokens, and the activator that calls it with one."""
+"""An API that requires tokens, and the activator that calls it with one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.support.wait.eventually import eventually
 OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
 OPERATORS = "the-token-of-an-operator"
 ROUTE = "/api/v1/gpu-units"
-LET_THROUGH = 503  # to where Kubernetes would be asked, which is off
+LET_THROUGH = 503  # the answer after authorization, because Kubernetes is off
 
 
 @pytest.fixture(name="tokens")
@@ -42,7 +42,10 @@ async def test_a_new_token_is_known_without_a_restart(api: APIProcess, tokens: P
 
 
 def why(answer: CreateResponse) -> str:
-    """What keeps a worker from being made; nothing of this says how its operation stands."""
+    """Return the reason why a worker is not created.
+
+    The reason does not tell the operation's state.
+    """
     assert isinstance(answer, Pending)
     return answer.reason
 

@@ -1,4 +1,6 @@
-"""`make up CLUSTER=current`: on a cluster that somebody else runs, after asking."""
+"""`make up CLUSTER=current`: an installation on a cluster of another operator, after
+confirmation.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,7 +26,9 @@ OURS = {
 
 @pytest.fixture
 async def system(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[LocalSystem]:
-    """A user whose current context is the test run's control plane, without our manifests."""
+    """Prepare a user whose current context is the test run's control plane, without our
+    manifests.
+    """
     kubectl = admin_kubectl(control_plane)
     await kubectl.run("delete", "clusterrole", "gpu-runtime:runtime-api", "--ignore-not-found")
     user = {"KUBECONFIG": str(control_plane.layout.admin_kubeconfig)}

@@ -1,4 +1,4 @@
-"""`make up` and its companions, as a new user meets them."""
+"""`make up` and related commands, from a new user's point of view."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ PROCESSES = {
 
 
 STORED = result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()
-# Killed together, since each costs a `make up`.
+# Processes that are killed together, since each group costs one `make up`.
 GROUPS = [
     ("etcd",),
     ("kube-apiserver",),
@@ -48,13 +48,13 @@ GROUPS = [
 
 SHARED_MEMORY = Path("/proc/sysvipc/shm")
 CLUSTER = frozenset(("etcd", "kube-apiserver"))
-# A leader that cannot renew its lease for ten seconds ends; nothing says how long an `up` takes.
+# A leader that cannot renew its lease for ten seconds ends; the duration of an `up` has no bound.
 LEADERS = frozenset(("activator", "controller"))
 
 
 @contextmanager
 def taken(*ports: int) -> Iterator[None]:
-    """Somebody else listens on the ports that we would like best."""
+    """Listen on the ports that the system prefers, as another program would."""
     with ExitStack() as held:
         for port in ports:
             listener = held.enter_context(closing(socket.socket()))
@@ -65,7 +65,7 @@ def taken(*ports: int) -> Iterator[None]:
 
 
 def a_wrong_program(folder: Path, name: str) -> str:
-    """A folder for PATH with a program of that name and of another release."""
+    """Create a folder for PATH with a program of that name and of another release."""
     folder.mkdir(parents=True)
     program = folder / name
     program.write_text("#!/bin/sh\necho Kubernetes v1.20.0\n")
@@ -75,13 +75,16 @@ def a_wrong_program(folder: Path, name: str) -> str:
 
 @pytest.fixture(scope="module")
 def first_screen() -> list[str]:
-    """What the first `make up` of this file printed."""
+    """Return the output of the first `make up` of this file."""
     return []
 
 
 @pytest.fixture(scope="module")
 def system(run_dir: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
-    """A system in a folder with a space, brought up while ports are taken and PATH is wrong."""
+    """Bring up a system in a folder with a space in its name.
+
+    Ports are in use and PATH is wrong.
+    """
     path = a_wrong_program(run_dir / "wrong", "kube-apiserver")
     local = LocalSystem(run_dir / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
     with taken(local.preferred_port("runtime-api"), local.preferred_port("kube-apiserver")):
@@ -92,7 +95,7 @@ def system(run_dir: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
 
 @pytest.fixture
 async def fresh(tmp_path: Path) -> AsyncIterator[LocalSystem]:
-    """A system that was never up."""
+    """Return a system that was never up."""
     local = LocalSystem(tmp_path / "local")
     yield local
     await local.kill_commands()
@@ -190,7 +193,7 @@ async def test_killed_processes_are_reported_and_up_brings_them_back(
 
 
 async def is_healthy(system: LocalSystem) -> str:
-    """What the status says once everything is ready: on a busy machine readiness may falter."""
+    """Return the status once everything is ready; on a busy machine readiness may flap."""
     _, report = await eventually(lambda: system.run_command("status"), lambda seen: seen[0] == 0)
     return report
 
@@ -233,7 +236,9 @@ async def test_an_extra_api_process_is_stopped_by_make_down(
 
 
 def makers_of_shared_memory() -> set[int]:
-    """The pids of those who have made segments that are still there; Linux alone tells."""
+    """Return the pids that created shared memory segments that still exist; only Linux
+    lists them.
+    """
     _, *segments = SHARED_MEMORY.read_text().splitlines() if SHARED_MEMORY.exists() else [""]
     return {int(segment.split()[4]) for segment in segments}
 
@@ -252,7 +257,7 @@ async def test_make_down_leaves_no_process_and_no_file(fresh: LocalSystem) -> No
 
 
 def hold_back(home: Path, name: str) -> None:
-    """Let whoever starts that process wait for ever: its log is a pipe that nobody reads."""
+    """Block the start of that process: its log becomes a pipe without a reader."""
     (home / "logs").mkdir(parents=True)
     os.mkfifo(home / "logs" / f"{name}.log")
 
@@ -262,7 +267,7 @@ def hold_back(home: Path, name: str) -> None:
 async def test_an_interrupted_make_up_leaves_no_process(
     fresh: LocalSystem, moment: str, number: signal.Signals
 ) -> None:
-    hold_back(fresh.state_dir, "pod-runner")  # whoever has come to an end cannot be interrupted
+    hold_back(fresh.state_dir, "pod-runner")  # a finished command cannot be interrupted
     starting = await fresh.start_command("up")
     pid_file = fresh.state_dir / "pids" / moment
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))

@@ -1,4 +1,4 @@
-"""The story of the README, word for word, on the system that `make up` makes."""
+"""The commands of the README, word for word, on the system that `make up` starts."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ DESCRIBE = '"$KUBECTL" describe gpuunit notebook -n runtime-instance'
 
 @pytest.fixture(scope="module")
 def system(run_dir: Path) -> Iterator[LocalSystem]:
-    """A fresh system, as a new user has it."""
+    """Bring up a new system, as a new user would."""
     local = LocalSystem(run_dir / "readme" / "local")
     asyncio.run(local.up())
     yield local
@@ -25,12 +25,12 @@ def system(run_dir: Path) -> Iterator[LocalSystem]:
 
 
 def story(heading: str) -> list[str]:
-    """The commands below a heading of the README, block by block."""
+    """Return the commands below a heading of the README, block by block."""
     return shell_blocks(ROOT / "README.md", heading)
 
 
 def uids(told: str) -> list[str]:
-    """Those of the unit, in the order in which it was shown."""
+    """Return the uids of the unit, in the order of the output."""
     return re.findall(r'"name":"notebook".*?"uid":"([^"]+)"', told)
 
 
@@ -40,7 +40,7 @@ async def test_the_readme_commands_create_a_unit(system: LocalSystem) -> None:
     told = await run_documented_commands(system, machine)
     assert re.search(r'"status":"succeeded"', told), told
     assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", told), told
-    await eventually(  # Events are written a moment after what they tell of
+    await eventually(  # Events are written a moment after the change they report
         lambda: run_documented_commands(system, DESCRIBE),
         lambda said: "took the place of stock" in said,
     )

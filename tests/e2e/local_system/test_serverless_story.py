@@ -1,4 +1,4 @@
-"""The story of serverless on the system that `make up` makes, and its promise under kills."""
+"""Serverless on the system that `make up` starts: the README and the guarantees under kills."""
 
 import asyncio
 import random
@@ -32,7 +32,7 @@ UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 
 @pytest.fixture(scope="module")
 def system(run_dir: Path) -> Iterator[LocalSystem]:
-    """A fresh system, as a new user has it."""
+    """Bring up a new system, as a new user would."""
     local = LocalSystem(run_dir / "serverless" / "local")
     asyncio.run(local.up())
     yield local
@@ -41,7 +41,7 @@ def system(run_dir: Path) -> Iterator[LocalSystem]:
 
 @asynccontextmanager
 async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[FunctionHarness]:
-    """All that the queue holds of a function, while servers come and go."""
+    """Yield a view of all that the queue holds of a function, while servers stop and start."""
     client = await nats.connect(
         system.environment()["NATS_URL"],
         max_reconnect_attempts=-1,
@@ -55,7 +55,9 @@ async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[Functi
 
 
 async def a_noting_function(api: ApiClient, notebook: Path) -> str:
-    """A function whose calls are noted, with workers enough to kill some."""
+    """Create a function that logs its calls to a file, with enough workers that some can
+    be killed.
+    """
     asked = {
         "operationID": "make-noting",
         "name": "noting",
@@ -76,7 +78,9 @@ async def a_noting_function(api: ApiClient, notebook: Path) -> str:
 
 
 class Callers:
-    """Ask any replica until they are answered: the id makes it one invocation."""
+    """Callers that retry on any replica until they get an answer; the id makes it one
+    invocation.
+    """
 
     def __init__(self, urls: list[str], world: FunctionHarness, randomness: random.Random) -> None:
         self._replicas = [ApiClient(url, seconds=10) for url in urls]
@@ -84,7 +88,10 @@ class Callers:
         self._randomness = randomness
 
     async def submit(self, name: str) -> None:
-        """Until it is accepted, or has its outcome, whoever is down meanwhile."""
+        """Send the invocation until it is accepted or has its outcome.
+
+        Processes may be down meanwhile.
+        """
         body = {
             "serverlessRequestID": self._world.function_name,
             "invocationID": name,
@@ -117,7 +124,7 @@ class Callers:
 async def more_replicas(
     system: LocalSystem, home: Path
 ) -> AsyncIterator[dict[str, ProductProcess]]:
-    """Two replicas of the API beside that of the system, by name."""
+    """Run two more replicas of the API beside the replica of the system; return them by name."""
     async with (
         system.run_another_api(home / "second") as second,
         system.run_another_api(home / "third") as third,
@@ -160,7 +167,7 @@ async def test_invocations_run_exactly_once_while_processes_are_killed(
         processes = {name: each.process for name, each in replicas.items()}
         kills = RandomKiller(
             system, processes, random.Random(seed)
-        )  # whatever the callers do meanwhile
+        )  # independent of what the callers do
         async with asyncio.TaskGroup() as calls:
             for number in range(40):
                 calls.create_task(callers.submit(f"early-{number}"))

@@ -1,4 +1,6 @@
-"""The operations page in a real browser: live, honest when it is not, and asking nobody else."""
+"""The operations page in a real browser: live updates, a visible sign of stale data, no
+other host.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -28,7 +30,7 @@ WORD = "document.querySelector('#link-word')?.textContent"
 
 @pytest.fixture
 async def kubernetes(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
-    """The API's way to Kubernetes."""
+    """Create the proxy between the API and Kubernetes."""
     async with TCPProxy(
         "127.0.0.1", installed_control_plane.layout.ports["kube-apiserver"]
     ).serve() as made:
@@ -49,7 +51,7 @@ async def api(
 
 @pytest.fixture
 async def network(api: ProductProcess) -> AsyncIterator[TCPProxy]:
-    """The browser's way to the API."""
+    """Create the proxy between the browser and the API."""
     async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serve() as made:
         yield made
 
@@ -63,12 +65,14 @@ async def page(network: TCPProxy, tmp_path: Path) -> AsyncIterator[BrowserPage]:
 
 
 def text(selector: str) -> str:
-    """An expression for what people read there."""
+    """Return a JavaScript expression for the text of the selected element."""
     return f"document.querySelector('{selector}')?.innerText ?? ''"
 
 
 def shows(selector: str, *words: str) -> str:
-    """An expression for whether all the words are to be read there."""
+    """Return a JavaScript expression that tells whether the selected element shows all the
+    words.
+    """
     return " && ".join(f"({text(selector)}).includes({word!r})" for word in words)
 
 
@@ -84,7 +88,7 @@ async def press(page: BrowserPage, key: str) -> None:
 
 
 async def comes(page: BrowserPage, script: str, value: object) -> None:
-    """Wait until the page says so: what is typed and clicked is drawn a moment later."""
+    """Wait until the script returns this value: the page draws input and clicks a moment later."""
     await eventually(lambda: page.evaluate(script), lambda said: said == value)
 
 
@@ -186,7 +190,7 @@ async def units_are_found(page: BrowserPage) -> None:
 
 
 async def every_width_and_theme_fits(page: BrowserPage, folder: Path) -> None:
-    """Nothing sticks out; there is a picture of each."""
+    """Require at every width and theme that the page has no overflow; save a picture of each."""
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     for width in (NARROW, WIDE):
         for theme in ("light", "dark"):

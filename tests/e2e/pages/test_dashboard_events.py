@@ -1,4 +1,4 @@
-"""The stream behind the operations page, over HTTP."""
+"""The event stream of the operations page, over HTTP."""
 
 import signal
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ async def test_a_viewer_sees_changes_an_outage_and_the_end(
         async with open_event_stream(api.url, last_event_id=seen.event_id) as returned:
             event = await returned.next_event()
             assert event is not None
-            assert event.name == "beat"  # it has the view
+            assert event.name == "beat"  # the viewer has the snapshot
 
         proxy.refuse()
         proxy.cut()

@@ -1,4 +1,4 @@
-"""A viewer who does not read loses its place, on a real socket."""
+"""A viewer that does not read is disconnected and frees its slot, on a real socket."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ ACCEPTED = b"HTTP/1.1 200 OK"
 
 
 class ChangingSnapshotSource:
-    """Sees a large page that is another each time."""
+    """A source of large snapshots, of which each differs from the last."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
@@ -35,7 +35,7 @@ class ChangingSnapshotSource:
 
 
 class RestlessClock(SystemClock):
-    """Lets hardly any time pass."""
+    """A clock whose sleeps are almost zero."""
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds / 1000)
@@ -43,7 +43,7 @@ class RestlessClock(SystemClock):
 
 @asynccontextmanager
 async def served(port: int) -> AsyncIterator[str]:
-    """An API with a place for one viewer."""
+    """Run an API with a slot for one viewer."""
     feed = DashboardBroadcaster(ChangingSnapshotSource(), RestlessClock(), max_viewers=1)
     runner = web.AppRunner(new_app(TIME_LIMITS, dashboard=feed), shutdown_timeout=1.0)
     await runner.setup()

@@ -1,4 +1,4 @@
-"""The Swagger page in a real browser: it shows everything, works, and asks no other host."""
+"""The Swagger page in a real browser: it shows everything, works, and requests no other host."""
 
 import json
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from tests.support.wait.eventually import eventually
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON),
-    pytest.mark.timeout(900),  # half a minute, but not on every machine
+    pytest.mark.timeout(900),  # half a minute, but longer on a slow machine
 ]
 
 UNITS, STORAGES = "/api/v1/gpu-units", "/api/v1/gpu-storages"
@@ -28,7 +28,8 @@ OPERATOR = "/api/v1/operator"
 STOCK, POOLS, JOBS = f"{OPERATOR}/stock-units", f"{OPERATOR}/stock-pools", f"{OPERATOR}/jobs"
 FUNCTIONS, INVOCATIONS = "/api/v1/serverless/functions", "/api/v1/serverless/invocations"
 INVOCATION = f"{INVOCATIONS}/{{requestID}}/{{invocationID}}"
-# What a reader gets who tries out one after the other, with the forms as the page fills them in.
+# The statuses of all operations when a reader tries them one after the other, with the forms as the
+# page fills them in.
 WRITES = [
     *(("POST", path, "201") for path in (POOLS, UNITS, STORAGES, FUNCTIONS)),
     ("POST", INVOCATIONS, "202"),
@@ -45,7 +46,7 @@ READS = [
         ("GET", path, "200")
         for path in (INVOCATIONS, INVOCATION, "/api/v1/serverless/dead-letters")
     ),
-    ("GET", f"{INVOCATION}/body", "404"),  # nobody works, so there is no result
+    ("GET", f"{INVOCATION}/body", "404"),  # there are no workers, so there is no result
 ]
 CHANGES = [
     ("PUT", f"{POOLS}/{{name}}", "200"),
@@ -89,7 +90,7 @@ async def page(api: ProductProcess, tmp_path: Path) -> AsyncIterator[BrowserPage
 
 
 async def try_out(page: BrowserPage, method: str, path: str, album: Path) -> str:
-    """Click as a reader would; the status that the page shows, of which there is a picture."""
+    """Click as a reader would; save a picture and return the status that the page shows."""
     place = BLOCKS_NAMED.format(method=json.dumps(method), path=json.dumps(path))
     block = f"document.querySelectorAll('.opblock')[{await page.evaluate(place)}]"
     toggle = f"{block}.querySelector('.opblock-summary-control').click()"

@@ -1,4 +1,6 @@
-"""The activator may die at every single wait while it settles what a function leaves."""
+"""Crashes of the activator at every single await while it settles what a deleted function
+leaves.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -63,7 +65,9 @@ async def test_a_function_is_deleted_completely_although_the_activator_crashes_a
 
 
 async def leave_things_open(world: FunctionHarness) -> None:
-    """One that is queued, one without its message, one of a worker that is gone, and rubbish."""
+    """Create a queued invocation, one without its message, one of a lost worker, and an invalid
+    message.
+    """
     await world.submit("queued")
     await world.create_record("unsent")
     await world.submit("taken")
@@ -86,9 +90,9 @@ def deleted(world: FunctionHarness) -> Function:
 
 
 async def advanced(server: NATSServer, function: Function, ended: asyncio.Event) -> None:
-    """Passes over the function up to the last, in a process with its own connection.
+    """Sweep the function until the last pass, in a process with its own connection.
 
-    What a process has sent that is dead by now may still come between.
+    Messages that a dead process has sent may still arrive during the passes.
     """
     connection = QueueConnection(lambda: NATSCredentials(server.admin_url), "tests", LATER)
     jetstream = JetStreamClient(connection)

@@ -1,4 +1,6 @@
-"""The activator dies at any write, as a function begins or ends: the next one goes on."""
+"""Crashes of the activator at any write, while a function begins or ends: the next one
+continues.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -28,28 +30,28 @@ from tests.support.wait.first_of import wait_for_first
 
 NO_API = "http://127.0.0.1:9"
 ENOUGH_WRITES = 20
-# The last pass over a function's records may begin at once; the sweep still leaves them alone, so
-# that the writes of the end come in their order.
+# The last pass over a function's records may begin at once. The sweep still leaves the records
+# alone, so that the writes of the end come in a fixed order.
 SOON = ShiftedClock(LAST_PASS_DELAY_MS / 1000 + 1)
-# Nobody can be busy any more with what a process has left behind that is dead.
+# A clock far enough ahead that no process can still be at work on what a dead process has left.
 LATER = ShiftedClock(QUIET_MS / 1000 + 1)
 
 
 class ActivatorCrashTest:
-    """Functions at a queue, and activators that come and go."""
+    """Functions at a queue, and activators that start and crash."""
 
     def __init__(self, functions: FunctionsClient, config: Config) -> None:
         self.functions = functions
         self._config = config
 
     def healthy(self) -> AbstractAsyncContextManager[object]:
-        """An activator that lives."""
+        """Run an activator that does not crash."""
         return run_activator(self._config, LATER)
 
     def doomed(self, dies_at: int) -> AbstractAsyncContextManager[CrashingRestClient]:
-        """One that dies after a write; at 0, before the first.
+        """Run an activator that dies after a write; at 0, before the first.
 
-        To die before a write is to die after the one before it.
+        A death before a write equals a death after the write before it.
         """
         return run_crashing_activator(
             self._config,
@@ -72,7 +74,7 @@ class ActivatorCrashTest:
         await self.functions.installation.wait_gone("functions", name)
 
     async def belongings(self, name: str) -> set[str]:
-        """What the queue has of a function."""
+        """Return the names of the streams, consumers and buckets of a function in the queue."""
         jetstream = self.functions.client.jetstream()
         consumers = await jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
         streams = await jetstream.streams_info()
@@ -81,7 +83,7 @@ class ActivatorCrashTest:
 
 
 def queue_resources(name: str) -> set[str]:
-    """The consumer and the bucket of a function."""
+    """Return the names of the consumer and the bucket of a function."""
     return {name, f"OBJ_{QUEUE_NAMES.body_bucket_name(name)}"}
 
 
@@ -139,7 +141,7 @@ async def test_a_function_is_deleted_completely_although_the_activator_crashes_a
         await require_settled(crash_test, name, mortal.fatal_call)
         lines.append(mortal.fatal_call)
         if mortal.fatal_call.startswith("PATCH "):
-            break  # the finalizer is gone, and what follows only looks for leftovers
+            break  # the finalizer is gone, and the remaining writes only look for leftovers
     require(
         lines,
         "$KV.",
@@ -153,7 +155,7 @@ async def test_a_function_is_deleted_completely_although_the_activator_crashes_a
 
 
 async def require_settled(town: ActivatorCrashTest, name: str, last_call: str) -> None:
-    """One outcome, told as it is recorded, and nothing else is left of the function."""
+    """Require one outcome, published as it is recorded, and no other trace of the function."""
     functions = town.functions
     record = await functions.read_record(name, "waiting")
     assert (record.state, record.published) == (InvocationState.CANCELLED, True), last_call
@@ -165,7 +167,7 @@ async def require_settled(town: ActivatorCrashTest, name: str, last_call: str) -
 
 
 def require(lines: list[str], *parts: str) -> None:
-    """The writes had an end, and each of these was among them."""
+    """Require that the list of writes ends, and that each of these is among them."""
     assert len(lines) < ENOUGH_WRITES, f"it did not end within {ENOUGH_WRITES} writes: {lines}"
     missing = [part for part in parts if not any(part in line for line in lines)]
     assert not missing, "\n".join([*missing, "of", *lines])

@@ -1,4 +1,4 @@
-"""Workers go while they run something: it ends in their grace period, or runs once more."""
+"""Scale-down of busy workers: their run ends within the grace period, or runs once more."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def make_function(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[MakeFunction]:
-    """Makes functions with two places for workers on a site with everything, real pods too."""
+    """Return a factory of functions with at most two workers, on a site with all components and
+    real pods.
+    """
     home, kubeconfig = (
         tmp_path_factory.mktemp("scale-down"),
         installed_control_plane.layout.admin_kubeconfig,
@@ -60,7 +62,8 @@ async def test_a_surplus_worker_finishes_what_it_runs(
     busy = {await held.wait_running_worker("one"), await held.wait_running_worker("two")}
     assert len(busy) == 2
 
-    await held.cancel("three")  # one worker may have the two that are left, and none is idle
+    # one worker is enough for the two invocations that are left, and no worker is idle
+    await held.cancel("three")
     await held.wait_draining(await held.wait_removed(busy))
     held.release()
     assert await held.wait_outcomes() == {

@@ -1,4 +1,6 @@
-"""The activator dies at any write: the next one goes on, and no worker is made twice or lost."""
+"""Crashes of the activator at any write: the next one continues, and no worker is created twice or
+lost.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,9 @@ ENOUGH_WRITES = 16
 
 
 async def up_and_down(functions: FunctionsClient, name: str) -> None:
-    """The function gets its one worker, then wants none and loses it."""
+    """Wait until the function gets its one worker; then wait until it needs none and loses the
+    worker.
+    """
     await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
     await functions.patch_spec(name, minWorkers=0)
     await functions.wait_status(name, is_at_rest)
@@ -35,7 +39,10 @@ def is_at_rest(status: dict[str, Any]) -> bool:
 async def test_scaling_survives_a_crash_at_every_write(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    """To die before a write is to die after the one before it, so only the first is tried both."""
+    """Test a crash before a write only for the first write.
+
+    For every other write it equals a crash after the write before.
+    """
     async with (
         new_isolated_installation(installed_control_plane) as site,
         new_nats_server(tmp_path / "queue") as queue,
@@ -68,7 +75,7 @@ async def test_scaling_survives_a_crash_at_every_write(
 
 
 async def follow(functions: FunctionsClient, name: str) -> None:
-    """The rest of the way, from wherever the one before has died."""
+    """Complete the scaling from the point where the previous activator died."""
     status = await functions.wait_status(
         name, lambda status: status.get("readyWorkers") == 1 or is_at_rest(status)
     )

@@ -1,4 +1,4 @@
-"""The controller dies at any write of a hand-off: the next one goes on where it was."""
+"""Crashes of the controller at any write of a hand-off: the next one continues where it stopped."""
 
 import pytest
 
@@ -16,13 +16,15 @@ from tests.support.wait.first_of import wait_for_first
 
 ENOUGH_WRITES = 16
 
-pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 
 async def test_a_hand_off_survives_a_crash_at_every_write(
     installation: IsolatedInstallation,
 ) -> None:
-    """One order for each write, before and after it took effect, on one full cluster."""
+    """Create one unit for each write, with a crash before and after the write, on one full
+    cluster.
+    """
     async with run_controller(installation):
         stock = await fill_cluster(
             installation, stock_unit_manifests(), namespace=installation.namespaces.stock
@@ -47,7 +49,7 @@ async def test_a_hand_off_survives_a_crash_at_every_write(
 async def handed_over_in_spite_of_a_crash(
     site: IsolatedInstallation, order: CreateUnitSteps, dies_at: int, after_sending: bool
 ) -> str:
-    """The call at which the controller died; empty if the hand-off needed fewer."""
+    """Return the call at which the controller died; empty if the hand-off needed fewer calls."""
     async with run_crashing_controller(
         site, crash_at_write=dies_at, after_sending=after_sending
     ) as mortal:

@@ -1,6 +1,7 @@
-"""An informer through everything that a server and a network can do to it.
+"""An informer under all faults that a server and a network can cause.
 
-After every fault the store is what the server has, and so is what a handler made of its notices.
+After every fault the cache equals the server's objects, and so does the state that a handler built
+from its notifications.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def changing(client: Client, namespace: str) -> AsyncIterator[None]:
-    """Objects change all the time inside the block."""
+    """Change objects continuously inside the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(change_until_cancelled(client, namespace, NAMES))
         try:
@@ -136,7 +137,7 @@ async def test_objects_deleted_during_an_outage_are_removed_from_the_store(
 async def proxied(
     plane: ControlPlane, namespace: str
 ) -> AsyncIterator[tuple[TCPProxy, Informer[ConfigMap], NoticeReplica]]:
-    """An informer that reaches the server only through a proxy."""
+    """Run an informer that reaches the server only through a proxy."""
     port = urlsplit(plane.layout.server_url).port
     assert port is not None
     async with TCPProxy("127.0.0.1", port).serve() as proxy:
@@ -149,7 +150,7 @@ async def proxied(
 
 
 def through(plane: ControlPlane, proxy: TCPProxy) -> Path:
-    """The administrator's kubeconfig with the proxy's address."""
+    """Write the administrator's kubeconfig with the proxy's address."""
     pki = plane.layout.pki_dir
     address = kubeconfig.ApiServerEndpoint(
         f"https://127.0.0.1:{proxy.port}", (pki / "ca.crt").read_bytes()
@@ -196,7 +197,9 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
 async def test_the_longest_line_that_a_server_sends_is_read_whole(
     control_plane: ControlPlane, notes_admin: AdminClient, client: Client, namespace: str
 ) -> None:
-    """etcd takes requests of 1.5 MiB; longer lines are a unit test's."""
+    """Check the largest object: etcd accepts requests of 1.5 MiB; a unit test checks
+    longer lines.
+    """
     metrics, clock = InformerMetrics(CollectorRegistry()), SystemClock()
     informer = Informer(client, WatchScope(NOTES, namespace), metrics, clock, Random(7))
     async with run_background(informer):

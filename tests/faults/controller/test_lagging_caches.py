@@ -1,4 +1,6 @@
-"""A watch of one kind may come back long after the others: units do not depend on the order."""
+"""Lagging caches: the watch of one kind returns long after the others; units do not depend on the
+order.
+"""
 
 from typing import Any
 
@@ -26,7 +28,8 @@ async def test_a_unit_becomes_ready_although_the_replicaset_cache_lags(
     async with run_lagging_controller(installation, REPLICA_SETS) as controller:
         await installation.create("gpuunits", user_unit_manifest("mine"))
         await runs(installation, "mine")
-        # By the time that the pod of another one runs, the news of the first have been worked on.
+        # When the pod of another unit runs, the controller has processed the events of the first
+        # units.
         await installation.create("gpuunits", user_unit_manifest("another"))
         await runs(installation, "another")
         before = await installation.get_unit("mine")
@@ -37,7 +40,7 @@ async def test_a_unit_becomes_ready_although_the_replicaset_cache_lags(
 
 
 async def runs(site: IsolatedInstallation, name: str) -> None:
-    """Wait until the unit's Deployment says that its pod does."""
+    """Wait until the unit's Deployment reports that its pod runs."""
 
     async def deployments() -> list[dict[str, Any]]:
         return [

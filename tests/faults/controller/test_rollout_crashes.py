@@ -1,4 +1,4 @@
-"""The controller dies while a unit's pod is replaced: the next one keeps the GPU all the same."""
+"""Crashes of the controller while a unit's pod is replaced: the next controller keeps the GPU."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
@@ -29,7 +29,7 @@ SLOW = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
 Pod = dict[str, Any]
 Disturb = Callable[[IsolatedInstallation, str, Pod], Awaitable[None]]
 
-pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 
 async def change_image(site: IsolatedInstallation, name: str, _: Pod) -> None:
@@ -44,9 +44,10 @@ async def delete_pod(site: IsolatedInstallation, _: str, pod: Pod) -> None:
 async def test_a_unit_keeps_its_gpu_in_spite_of_a_crash_after_every_write(
     installation: IsolatedInstallation, disturb: Disturb
 ) -> None:
-    """One unit for each write on one full cluster; before a write is after the one before it.
+    """Create one unit for each write on one full cluster.
 
-    Which write is the nth depends on what comes first, so one dies at the nomination for certain.
+    A crash before a write equals a crash after the write before it. Which write is the nth depends
+    on timing, so one controller dies at the nomination for certain.
     """
     async with run_controller(installation):
         places = list(nodes_of(await fill_cluster(installation, user_unit_manifests(SLOW))).items())
@@ -71,7 +72,9 @@ async def survived(
     place: tuple[str, str],
     dying: AbstractAsyncContextManager[CrashingRestClient],
 ) -> str:
-    """The write at which the controller died while a unit was disturbed; none if it lived on."""
+    """Disturb a unit; return the write at which the controller died, or empty if the controller
+    lived.
+    """
     name, node = place
     (old,) = await unit_pods(site, name)
     async with dying as mortal:
@@ -89,13 +92,15 @@ def nominates(line: str) -> bool:
 
 
 async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str, Any]:
-    """Let the old pod end once its place is kept; the unit when another pod runs for it."""
+    """Let the old pod end once its node is nominated; return the unit when another pod
+    runs for it.
+    """
     await eventually(
         lambda: unit_pods(site, name),
         lambda pods: any(has_place(pod) for pod in pods if not is_same(pod, old)),
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
-    with suppress(ApiStatusError):  # it may have ended before the crash
+    with suppress(ApiStatusError):  # the old pod may have ended before the crash
         await resume_pods(site, [old], "stop-for")
     await eventually(
         lambda: unit_pods(site, name),

@@ -1,6 +1,6 @@
-"""Pools through lagging caches, a second leader and a crash at every write.
+"""Pools under lagging caches, a second leader and a crash at every write.
 
-At no moment are there more unclaimed units than asked, and every consumed unit is counted once.
+There are never more unclaimed units than requested, and every consumed unit is counted once.
 """
 
 from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_n
         await stock.wait_pool(lambda pool: pool.status.claimed)
     await stock.claim_unit("warm-1")
     async with record_unit_counts(client, stock.namespace) as census, second.run_caches():
-        # From here on the second one knows of two claims and of one unclaimed unit.
+        # From here on the second controller knows of two stock claims and of one unclaimed unit.
         await stock.consume_unit("warm-0")
         async with InProcessStockPoolController(client, stock.namespace).run():
             await stock.wait_unclaimed("warm-0", "warm-2")  # another warm-0
@@ -85,7 +85,7 @@ async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_n
 
 
 async def knows(controller: InProcessStockPoolController, stock: StockPoolFixture) -> bool:
-    """Whether the controller has the pool as it is now."""
+    """Return whether the controller's cache has the current pool."""
     return controller.caches.pools.get(stock.key) == await stock.get_pool()
 
 
@@ -159,11 +159,11 @@ async def test_a_pool_is_correct_after_its_controller_crashes_at_any_write(
             turn += 1
         await census.wait_caught_up()
         assert census.max_unclaimed == 3
-    assert turn > 6  # else the disturbance asked for too little
+    assert turn > 6  # else the disturbance caused too few writes
 
 
 async def dies(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bool:
-    """Whether a controller that writes with `writes` dies of a disturbance."""
+    """Return whether a controller that writes with `writes` dies during a disturbance."""
     await disturb(stock, turn)
 
     async def is_over() -> bool:
@@ -175,19 +175,24 @@ async def dies(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bo
 
 
 async def keep(client: Client, stock: StockPoolFixture, consumed: int) -> None:
-    """A controller runs until all is as it should be."""
+    """Run a controller until the pool has converged."""
     async with InProcessStockPoolController(client, stock.namespace).run():
         await eventually(lambda: ended(stock, consumed))
 
 
 async def disturb(stock: StockPoolFixture, turn: int) -> None:
-    """Claim a unit and change the envelope: there is something to count, to make and to remove."""
+    """Claim a unit and change the resources.
+
+    The controller then has to count, create and delete units.
+    """
     await stock.claim_unit((await stock.unclaimed_names())[0])
     await stock.patch_pool(memory=f"{turn + 1}Gi")
 
 
 async def ended(stock: StockPoolFixture, consumed: int) -> bool:
-    """The pool is full of the right units, and has counted each one that it lost."""
+    """Return whether the pool is full of the right units, and has counted each unit that
+    it lost.
+    """
     pool = await stock.get_pool()
     fresh = pool.status.observed_generation == pool.metadata.generation
     counted = (pool.status.allocated, pool.status.claimed) == (consumed, ())

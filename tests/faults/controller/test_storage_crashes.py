@@ -1,6 +1,6 @@
-"""The controller dies at any write for a storage: the next one goes on where it was.
+"""Crashes of the controller at any write for a storage: the next one continues where it stopped.
 
-A success is never repeated and never lost, a recovery is made once, and no lock stays behind.
+A success is never repeated and never lost, a recovery is done once, and no lock remains.
 """
 
 import asyncio
@@ -35,16 +35,18 @@ from tests.support.wait.eventually import eventually
 from tests.support.wait.first_of import wait_for_first
 
 ENOUGH_WRITES = 40
-AT_ONCE = 6  # sites side by side: most of the time is spent in waiting
+AT_ONCE = 6  # sites in parallel: most of the time is spent in waiting
 NAME = "data"
 
-pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 Part = Callable[[IsolatedInstallation], Coroutine[Any, Any, None]]
 
 
 async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
-    """One site for each write, before and after it took effect; the calls that were the last."""
+    """Test one site for each write, with a crash before and after the write; return the
+    last calls.
+    """
     calls: list[str] = []
     for first in range(0, 2 * ENOUGH_WRITES, AT_ONCE):
         numbers = range(first, first + AT_ONCE)
@@ -57,7 +59,7 @@ async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> l
 
 
 async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> str:
-    """The call at which the controller died; empty if there were fewer."""
+    """Return the call at which the controller died; empty if there were fewer calls."""
     dies_at, after_sending = number // 2 + 1, number % 2 == 1
     async with new_isolated_installation(plane) as site:
         await begin(site)
@@ -71,7 +73,7 @@ async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> 
 
 
 async def is_filled_and_free(site: IsolatedInstallation) -> None:
-    """Nothing is left of the filling."""
+    """Wait until no Job and no lock of the prepare remains."""
     await wait_storage_reason(site, NAME, "StorageReady")
     await site.wait_gone("jobs", f"prepare-{NAME}")
     await site.wait_gone("networkpolicies", f"prepare-{NAME}")
@@ -128,7 +130,9 @@ async def test_a_recovery_survives_a_crash_at_every_write(
 async def test_a_mount_survives_a_crash_at_every_write(
     installed_control_plane: ControlPlane,
 ) -> None:
-    """From the unit that takes the storage to the next that has it after the first is gone."""
+    """Test from the first unit's mount until the next unit has the storage, after the first is
+    gone.
+    """
 
     async def begin(site: IsolatedInstallation) -> None:
         await create_storage(site, storage_manifest(NAME, storageClassName="sim-wait"))
@@ -150,7 +154,9 @@ async def test_a_mount_survives_a_crash_at_every_write(
 
 
 async def one_has_it_and_ends(site: IsolatedInstallation, units: set[str]) -> None:
-    """One of the units runs with the storage, and none of the others has a pod."""
+    """Wait until one of the units runs with the storage and no other has a pod; then delete that
+    unit.
+    """
     lock = await eventually(
         lambda: held(site),
         lambda lock: lock is not None and lock.unit in units,

@@ -1,4 +1,4 @@
-"""Every part of the control plane can be killed, paused, stopped and started again."""
+"""Control over each part of the control plane: kill, pause, stop and start again."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""The proxy that other fault tests trust: each fault is what it says."""
+"""The TCP proxy of the fault tests: each fault does what its name says."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from tests.support.wait.eventually import eventually
 
 
 class Echo:
-    """A server that says again what it has heard."""
+    """An echo server: it returns the bytes that it receives."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []

@@ -1,4 +1,6 @@
-"""A test run leaves nothing behind, however it ends, and touches nothing of others."""
+"""Cleanup of a test run: it leaves nothing behind, however it ends, and changes nothing of
+others.
+"""
 
 import asyncio
 import os
@@ -33,7 +35,7 @@ def test_two():
     start("two")
     time.sleep(600)
 """
-# Loading all plugins takes a run longer than all else that it does here.
+# Without this setting, loading all plugins takes longer than the rest of a run.
 ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "PYTEST_ADDOPTS": "",
@@ -57,7 +59,7 @@ def test_that_passes():
 
 
 class Checkout:
-    """A folder with tests of its own, to be run by the same plugin as ours."""
+    """A folder with its own tests, run with the same plugin as ours."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -70,7 +72,7 @@ class Checkout:
 
     @asynccontextmanager
     async def run(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A run for the length of the block, in a process group of its own."""
+        """Run the tests for the length of the block, in a new process group."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pytest", "-p", "xdist", "-p", "tests.runner.plugin"),
             *("-p", "no:cacheprovider", "--rootdir", str(self.folder)),
@@ -91,7 +93,7 @@ class Checkout:
             await process.communicate()
 
     async def started(self) -> list[psutil.Process]:
-        """The processes that the waiting tests start, once they run."""
+        """Return the processes that the waiting tests start, once they run."""
         files = [self.folder / "one", self.folder / "two"]
         await eventually(lambda: asyncio.sleep(0, all(each.exists() for each in files)))
         return [psutil.Process(int(each.read_text())) for each in files]

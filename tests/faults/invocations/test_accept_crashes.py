@@ -1,4 +1,4 @@
-"""An API process that dies, or is cut off, at every call that an invocation makes of the queue."""
+"""Crashes and cut-off connections of an API process at every queue call of an invocation."""
 
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -65,7 +65,7 @@ class InvocationSteps:
     name: str
 
     def process(self, fault: Callable[[], CallFault] = lambda: CallFault.NONE) -> ApiProcess:
-        """The use cases of one more process, to whose calls something may happen."""
+        """Create the use cases of one more process, with a fault at its queue calls."""
         clock, caller = SystemClock(), FaultyJetStreamRequests(self.jetstream.connection, fault)
         bodies = JetStreamBodyStore(caller, NAMES, StreamLimits(), new_id, clock.now)
         queue = create_ports(caller, NAMES, bodies, self.jetstream.record_changes)
@@ -77,12 +77,12 @@ class InvocationSteps:
         )
 
     async def record(self, invocation_id: str) -> tuple[InvocationRecord | None, int]:
-        """The record and its revision, as the queue holds it."""
+        """Return the record and its revision, as the queue holds it."""
         kept = await self.jetstream.ports.records.find(record_key(self.name, invocation_id))
         return (kept.record, kept.revision) if kept else (None, 0)
 
     async def end(self, invocation_id: str) -> None:
-        """What a worker does, without telling anybody."""
+        """Finish the invocation as a worker does, but publish nothing."""
         record, revision = await self.record(invocation_id)
         assert record is not None
         for step in (begin_run, succeed_with(b"done")):
@@ -92,7 +92,7 @@ class InvocationSteps:
             )
 
     async def told(self) -> set[tuple[str, int, InvocationState]]:
-        """Every outcome in the stream of results."""
+        """Return every outcome in the stream of results."""
         batches = BatchReader(
             FaultyJetStreamRequests(self.jetstream.connection, lambda: CallFault.NONE)
         )
@@ -119,7 +119,7 @@ class ApiAndQueue:
 async def api_and_queue(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[ApiAndQueue]:
-    """A real API server and a real queue."""
+    """Start a real API server and a real queue."""
     async with (
         new_isolated_installation(installed_control_plane) as site,
         new_nats_server(tmp_path_factory.mktemp("queue")) as server,
@@ -132,7 +132,7 @@ async def api_and_queue(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def steps(api_and_queue: ApiAndQueue) -> InvocationSteps:
-    """A function of its own."""
+    """Create a new function for the test."""
     name = new_name("echo")
     spec = {"specName": "g1.1", "image": "example/echo:1", "maxWorkers": 1}
     body = {"apiVersion": API_VERSION, "kind": "Function", "metadata": {"name": name}, "spec": spec}
@@ -145,7 +145,7 @@ async def strike_all(
     fault: CallFault,
     act: Callable[[ApiProcess, str], Awaitable[object]],
 ) -> AsyncIterator[tuple[str, object]]:
-    """What came of an act whose nth call was struck, for every n that there is."""
+    """Repeat an action with a fault at the nth call, for every n; return the results."""
     for at in itertools.count(1):
         strike, key = FaultAtCall(at, fault), f"{fault.name.lower()}-{at}"
         yield key, await ended(act(world.process(strike), key))

@@ -1,4 +1,4 @@
-"""The API while its queue is down, restarted, full or out of reach."""
+"""The API while its queue is down, restarted, full or unreachable."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ class OutageFixture:
 async def outage(
     installation: IsolatedInstallation, tmp_path: Path
 ) -> AsyncIterator[OutageFixture]:
-    """One function on an API process of its own."""
+    """Create one function on an API process of its own."""
     async with new_nats_server(tmp_path / "queue") as server:
         target = urlsplit(server.url)
         proxy = TCPProxy(target.hostname or "", target.port or 0)
@@ -87,7 +87,7 @@ async def test_invocations_are_refused_while_nats_is_down_and_kept_after_a_resta
     assert (await outage.api.get(invocation_path(NAME, "before"))).data["state"] == "queued"
     known = await eventually(lambda: outage.invoke("down"))
     assert known.status in (200, 202)
-    await eventually(  # our own connection comes back when it does
+    await eventually(  # our own connection comes back together with the API's
         lambda: outage.queue.calls.count_unfinished(NAME),
         lambda held: held == 3,
         tolerate=QueueError,
@@ -135,4 +135,4 @@ async def test_a_full_stream_is_429_and_leaves_no_record(outage: OutageFixture) 
     gone = by_status[202][0]
     assert (await outage.api.delete(invocation_path(NAME, f"f{gone}"))).status == 200
     refused = f"f{by_status[429][0]}"
-    assert (await outage.invoke(refused)).status == 202  # a place that was taken back is free
+    assert (await outage.invoke(refused)).status == 202  # a released slot is free again

@@ -1,4 +1,6 @@
-"""Callers, replicas that die and real workers at once: the promise holds for what was accepted."""
+"""Callers, crashing replicas and real workers at once: the guarantees hold for what was
+accepted.
+"""
 
 import asyncio
 import random
@@ -43,7 +45,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def invocation_api(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[InvocationApi]:
-    """Two replicas and a queue."""
+    """Run two API replicas and a queue."""
     async with new_invocation_api(
         installed_control_plane, tmp_path_factory.mktemp("ingress")
     ) as made:
@@ -52,7 +54,7 @@ async def invocation_api(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def harness(invocation_api: InvocationApi) -> AsyncIterator[FunctionHarness]:
-    """A function with the consumer that the activator would make."""
+    """Create a function with the consumer that the activator would create."""
     name = await invocation_api.create_function(timeoutSeconds=30)
     client = await nats.connect(invocation_api.nats_server.admin_url)
     world = FunctionHarness(client, name)
@@ -71,7 +73,7 @@ def nats_json(body: dict[str, Any]) -> bytes:
 
 
 class Callers:
-    """Send, cancel and send again, by chance; whom they lose they ask again."""
+    """Callers that send, cancel and resend at random; they retry after a lost connection."""
 
     def __init__(
         self, ingress: InvocationApi, world: FunctionHarness, chance: random.Random
@@ -81,7 +83,7 @@ class Callers:
         self._chance = chance
 
     async def one(self, number: int) -> None:
-        """The whole life of one invocation as its caller sees it."""
+        """Run the whole life of one invocation as its caller sees it."""
         key, chance = f"i{number}", random.Random(self._chance.random())
         body = {
             "invocationID": key,
@@ -107,7 +109,9 @@ class Callers:
         return answer.status != 503
 
     async def _try(self, method: str, key: str, more: str, chance: random.Random) -> None:
-        """Whatever comes of it: it may be too late, too early, or nobody may be there."""
+        """Send the request and accept any result: it may be too late, too early, or all replicas
+        may be down.
+        """
         path = invocation_path(self._world.function_name, key) + more
         try:
             answer = await self._any(chance).request(method, path)
@@ -140,7 +144,7 @@ async def test_every_accepted_invocation_has_one_outcome_a_run(
 
 
 async def dying(ingress: InvocationApi) -> None:
-    """Kill a replica in the middle of its work, and start it again, twice."""
+    """Kill a replica in the middle of its work and start it again, twice."""
     for _ in range(2):
         await asyncio.sleep(1)
         await ingress.replica_process.kill()
@@ -154,7 +158,7 @@ async def answering(caller: ApiClient) -> bool:
 
 
 async def swept(ingress: InvocationApi, world: FunctionHarness) -> InvocationSnapshot:
-    """What there is, after what the activator's sweep does for those whom a dead process left."""
+    """Sweep as the activator does for the invocations of dead processes; return the snapshot."""
     seen, queue = await world.snapshot(), ingress.queue
     for key in world.accepted:
         kept = await queue.records.find(key)

@@ -1,4 +1,4 @@
-"""Records are found and listed whatever a replica of the queue or a stranger makes of them."""
+"""Reads and lists of records, in spite of lagging replicas of the queue and foreign writes."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ RECORD = transition.new_record(InvocationRequest(), "uid", "hash", 1)
 
 
 class BehindCaller(JetStreamRequests):
-    """Asks a queue whose direct reads are answered by a replica that has no record yet."""
+    """A JetStream client whose direct reads are answered by a replica that has no record yet."""
 
     async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
@@ -41,7 +41,7 @@ class BehindCaller(JetStreamRequests):
 
 @dataclass(frozen=True)
 class RecordsFixture:
-    """The queue as the API has it, as one with replicas would be, and as anybody may write it."""
+    """The queue in three views: the API's, a queue with lagging replicas, and raw write access."""
 
     jetstream: JetStream
     behind: JetStreamRecordStore
@@ -50,7 +50,7 @@ class RecordsFixture:
 
 @pytest.fixture
 async def records(tmp_path: Path) -> AsyncIterator[RecordsFixture]:
-    """A real queue without records."""
+    """Start a real queue without records."""
     async with (
         new_nats_server(tmp_path / "queue") as server,
         connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,

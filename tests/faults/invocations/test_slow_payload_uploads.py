@@ -1,4 +1,4 @@
-"""A payload that is still on its way while its function is deleted."""
+"""A payload whose upload is still running while its function is deleted."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ ANOTHER = replace(STANDS, metadata=replace(STANDS.metadata, uid="second"))
 
 @dataclass
 class Cluster:
-    """What Kubernetes says of the one function."""
+    """A cluster that returns its one function."""
 
     function: Function | None = STANDS
 
@@ -59,7 +59,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class UploadFixture:
-    """A cluster, an API process with a real queue, and whoever looks at that."""
+    """A cluster, an API process with a real queue, and a connection to inspect the queue."""
 
     cluster: Cluster
     ingress: InvocationAcceptor
@@ -68,9 +68,10 @@ class UploadFixture:
     clock: VirtualClock
 
     async def send(self, *pieces: bytes | Function | None) -> Acceptance:
-        """One payload; a function among its pieces is what Kubernetes has from then on.
+        """Send one payload; a function among its pieces replaces the function in Kubernetes from
+        then on.
 
-        None is one that is gone, and the activator has taken its bucket away.
+        None deletes the function and its bucket, as the activator does.
         """
         command = Invoke(function_name=NAME, invocation_id="slow")
         return await self.ingress.accept(
@@ -91,7 +92,7 @@ class UploadFixture:
         return BUCKET in [each.config.name for each in await self.streams.streams_info()]
 
     async def kept(self) -> int:
-        """How many messages the bucket of bodies has."""
+        """Return how many messages the bucket of bodies has."""
         return (await self.streams.stream_info(BUCKET)).state.messages
 
     async def has_record(self) -> bool:
@@ -100,14 +101,14 @@ class UploadFixture:
 
 @pytest.fixture
 async def upload(tmp_path: Path) -> AsyncIterator[UploadFixture]:
-    """A function that stands, and nothing in its queue."""
+    """Create a function with an empty queue."""
     async with (
         new_nats_server(tmp_path / "queue") as server,
         connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
         await nats.connect(server.admin_url) as client,
     ):
         cluster, clock = Cluster(), VirtualClock()
-        objects: Any = cluster  # a lookup asks for no more
+        objects: Any = cluster  # a lookup needs only these methods
         lookup = FunctionLookup(objects, "any", clock)
         metrics = InvocationMetrics(CollectorRegistry())
         space = RecordSpace(jetstream.ports, clock)

@@ -1,4 +1,4 @@
-"""A process that wants to lead, and writes down each moment in which it does.
+"""A candidate process that appends each moment of its leadership to a log.
 
 Lines are `monotonic_ns identity begin|beat|end`; all processes of a machine share that clock.
 SIGTERM stops it cleanly, SIGUSR1 blocks its event loop for twice its lease.
@@ -36,7 +36,9 @@ log = logging.getLogger(__name__)
 
 
 class LeaderWork:
-    """What only a leader may do: append to the log, asking the fence before each line."""
+    """The work that only a leader may do: it appends to the log and checks the fence before each
+    line.
+    """
 
     def __init__(self, elector: LeaderElector, identity: str, path: Path) -> None:
         self._elector = elector
@@ -60,7 +62,7 @@ class LeaderWork:
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Lead, again and again, until SIGTERM."""
+    """Campaign for the lease and lead, repeatedly, until SIGTERM."""
     clock, registry = SystemClock(), CollectorRegistry()
     settings = ElectionSettings(options.name, options.lease, options.renew, options.retry)
 

@@ -1,4 +1,4 @@
-"""Several candidate processes on one control plane, each with faults of its own."""
+"""Candidate processes on one control plane, each with its own faults."""
 
 import logging
 import os
@@ -22,12 +22,12 @@ from tests.support.wait.eventually import eventually
 log = logging.getLogger(__name__)
 
 CANDIDATE_NAMES = ("a", "b", "c")
-# Beats that show that a leader goes on beside whatever its predecessor does now.
+# So many further beats show that a leader continues whatever its predecessor does.
 MIN_FURTHER_ACTS = 50
 
 
 class CandidateProcess:
-    """One process, and the proxy through which alone it reaches the API server."""
+    """One candidate process, and the proxy that is its only way to the API server."""
 
     def __init__(self, process: Process, proxy: TCPProxy) -> None:
         self.name = process.name
@@ -41,13 +41,13 @@ class CandidateProcess:
         return self.process.pid is None
 
     def block_event_loop(self) -> None:
-        """Block its event loop for twice its lease."""
+        """Block the event loop of the process for twice its lease."""
         assert self.process.pid is not None
         os.kill(self.process.pid, signal.SIGUSR1)
 
 
 class Election:
-    """All processes of an election, and what they wrote down of it."""
+    """All processes of an election, and the log that they write."""
 
     def __init__(self, leadership_log: Path) -> None:
         self._log = leadership_log
@@ -57,7 +57,7 @@ class Election:
         self._by_name[candidate.name] = candidate
 
     async def wait_all_follow(self) -> None:
-        """Wait until each has seen who leads."""
+        """Wait until each process has observed the leader."""
         for candidate in self._by_name.values():
             await eventually(candidate.log_text, lambda text: SAW_LEADER in text)
 
@@ -65,12 +65,12 @@ class Election:
         return read_leaderships(self._log)
 
     async def wait_leader(self) -> CandidateProcess:
-        """Whoever leads now."""
+        """Wait for a leader; return its process."""
         found = await eventually(self.leaderships, lambda found: found and found[-1].act_count > 1)
         return self._by_name[found[-1].identity]
 
     async def wait_successor(self, old: CandidateProcess, *, timeout_seconds: float) -> None:
-        """Wait until another leads, and log for how long nobody did."""
+        """Wait until another process leads, and log how long there was no leader."""
         found = await eventually(
             self.leaderships,
             lambda found: found[-1].identity != old.name and found[-1].act_count > 1,
@@ -80,7 +80,7 @@ class Election:
         log.info("handed over after %.2f s", found[-1].first_act - last)
 
     async def wait_further_acts(self) -> None:
-        """Wait until there has been a leader for a good while from now."""
+        """Wait until leaders have written a fixed number of further beats."""
 
         async def beats() -> int:
             return sum(one.act_count for one in await self.leaderships())
@@ -89,7 +89,7 @@ class Election:
         await eventually(beats, lambda count: count >= had + MIN_FURTHER_ACTS)
 
     async def wait_no_leader(self, *, seconds: float) -> None:
-        """Wait until nobody has led for so long."""
+        """Wait until there has been no leader for so many seconds."""
 
         async def silence() -> float:
             return time.monotonic() - max(one.last_act for one in await self.leaderships())
@@ -101,7 +101,9 @@ class Election:
 async def run_election(
     plane: ControlPlane, state_dir: Path, count: int, settings: ElectionSettings
 ) -> AsyncIterator[Election]:
-    """An election over a Lease of the folder's name; no two may have led at one moment."""
+    """Run an election over a Lease named after the folder; require that no two leaderships
+    overlap.
+    """
     candidates = Election(state_dir / "reigns")
     async with AsyncExitStack() as stack:
         for name in CANDIDATE_NAMES[:count]:
@@ -125,7 +127,7 @@ async def run_election(
 
 
 def kubeconfig_through_proxy(plane: ControlPlane, proxy: TCPProxy, path: Path) -> Path:
-    """The administrator's kubeconfig with the proxy in the place of the server."""
+    """Write the administrator's kubeconfig with the proxy's address in place of the server's."""
     direct = plane.layout.admin_kubeconfig.read_text()
     path.write_text(direct.replace(plane.layout.server_url, f"https://{HOST}:{proxy.port}"))
     return path

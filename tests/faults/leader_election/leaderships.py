@@ -1,4 +1,4 @@
-"""Who led from when to when, as the candidates wrote it down themselves."""
+"""The periods of leadership, as the candidates logged them."""
 
 import itertools
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ NANOSECONDS = 1e-9
 
 @dataclass(frozen=True)
 class Leadership:
-    """One leadership: its first and its last fenced act, in seconds of the machine's clock."""
+    """One leadership: its first and its last fenced act, in seconds of the machine's monotonic
+    clock.
+    """
 
     identity: str
     first_act: float
@@ -19,7 +21,7 @@ class Leadership:
 
 
 def read_leaderships(log: Path) -> list[Leadership]:
-    """The leaderships in a log, by their beginning."""
+    """Return the leaderships in a log, sorted by their beginning."""
     acts: dict[str, list[list[tuple[float, str]]]] = {}
     for line in log.read_text().splitlines() if log.exists() else ():
         moment, identity, what = line.split()
@@ -40,7 +42,7 @@ def new_leadership(identity: str, acts: list[tuple[float, str]]) -> Leadership:
 
 
 def overlaps(leaderships: list[Leadership]) -> list[tuple[Leadership, Leadership]]:
-    """Every two leaderships that share a moment."""
+    """Return every pair of leaderships that overlap in time."""
     return [
         (one, other)
         for one, other in itertools.combinations(leaderships, 2)

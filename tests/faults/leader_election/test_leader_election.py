@@ -1,4 +1,4 @@
-"""Processes that elect a leader on a real API server, while everything fails round them."""
+"""Processes that elect a leader on a real API server, under faults of every part."""
 
 import secrets
 import signal
@@ -14,19 +14,19 @@ from tests.faults.leader_election.election import CandidateProcess, Election, ru
 from tests.faults.leader_election.leaderships import Leadership, overlaps, read_leaderships
 from tests.support.wait.eventually import eventually
 
-# As short as a slow machine, on which a call may take a second and more, can hold it.
+# The shortest lease that a slow machine can hold, on which a call may take a second or more.
 SHORT = ElectionSettings(
     "short", lease_duration_seconds=5, renew_deadline_seconds=3.5, retry_period_seconds=0.5
 )
-# A lease that a machine on which many other things run does not cost anybody.
+# A lease that no candidate loses on a busy machine.
 STEADY = ElectionSettings(
     "steady", lease_duration_seconds=12, renew_deadline_seconds=8.0, retry_period_seconds=0.5
 )
-# A lease that nobody would wait for: whoever has it in time was given it.
+# A lease longer than the test's wait: a leader that takes over in time got the lease released.
 LONG = ElectionSettings(
     "long", lease_duration_seconds=120, renew_deadline_seconds=60.0, retry_period_seconds=0.5
 )
-# For a machine on which many other things run.
+# A margin for a busy machine.
 MARGIN_SECONDS = 20.0
 EXPIRY_SECONDS = SHORT.lease_duration_seconds + SHORT.jittered_wait_seconds(1.0) + MARGIN_SECONDS
 RELEASE_SECONDS = LONG.jittered_wait_seconds(1.0) + MARGIN_SECONDS
@@ -38,7 +38,7 @@ COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
 
 @pytest.fixture
 def elect(control_plane: ControlPlane, run_dir: Path) -> Elect:
-    """Begins an election of so many candidates over a Lease of its own."""
+    """Return a function that begins an election of `n` candidates over a new Lease."""
     home = run_dir / f"election-{secrets.token_hex(4)}"
     home.mkdir()
     return lambda count, settings: run_election(control_plane, home, count, settings)

@@ -1,4 +1,4 @@
-"""Whoever is connected to the queue can leave it, in whatever state the connection is."""
+"""Disconnection from the queue: every program can close its connection, in any state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -48,7 +48,7 @@ async def everybody_leaves(server: NATSServer, spoil: Spoil) -> None:
 
 
 async def leaves(program: str, server: NATSServer, spoil: Spoil) -> None:
-    """A program is told to end when its connection has been spoilt, and ends."""
+    """Break the program's connection, tell the program to end, and require that it ends."""
     target = urlsplit(server.url)
     async with TCPProxy(target.hostname or "", target.port or 0).serve() as proxy:
         desk = NATS_USERS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
@@ -63,7 +63,7 @@ async def leaves(program: str, server: NATSServer, spoil: Spoil) -> None:
 
 
 async def flood(client: Client) -> None:
-    """Send until it is taken no more."""
+    """Send until the connection accepts no more."""
     with suppress(TimeoutError):
         async with asyncio.timeout(STUCK_SECONDS):
             while True:

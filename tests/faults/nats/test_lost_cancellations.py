@@ -1,4 +1,4 @@
-"""A task that talks to the queue ends when it is told to, also together with an answer."""
+"""Cancellation of tasks that wait for the queue, also at the moment when an answer arrives."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ PATIENCE: Final = 20.0
 
 
 class CancelWithAnswer:
-    """Cancels a task once the n-th answer that it waits for has come, before it hears of it."""
+    """A fault that cancels a task when its nth awaited answer arrives, before the task resumes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._left = 0
@@ -31,7 +31,9 @@ class CancelWithAnswer:
     async def befalls(
         self, step: AsyncCall, moment: int, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Whether the step came to that moment before it was over; it must have ended then."""
+        """Return whether the step reached that moment before it was over; it must have
+        ended then.
+        """
         async with asyncio.TaskGroup() as group:
             self._left = moment
             self._task = group.create_task(step())
@@ -87,7 +89,7 @@ def again_and_again(step: AsyncCall) -> AsyncCall:
 
 
 def awaited(task: object) -> object:
-    """What a task waits for in the end, through the tasks that it waits for."""
+    """Return the future that a task finally waits for, through the tasks that it awaits."""
     while isinstance(task, asyncio.Task):
         task = getattr(task, "_fut_waiter", None)
     return task

@@ -1,4 +1,4 @@
-"""The queue of the ha overlay goes on when one of its servers is lost."""
+"""The queue of the ha overlay after the loss of one of its servers."""
 
 import os
 from base64 import b64decode

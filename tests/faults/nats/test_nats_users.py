@@ -1,4 +1,4 @@
-"""Each program's user at the queue can do its work, and nobody else's."""
+"""Permissions of each program's queue user: enough for its work, and no other program's."""
 
 import json
 from collections.abc import AsyncIterator
@@ -66,7 +66,7 @@ MAY_NOT_HEAR = {
 
 @pytest.fixture
 async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
-    """A server on which nothing has been made yet."""
+    """Start a server in which no stream exists yet."""
     async with new_nats_server(tmp_path / "queue") as made:
         yield made
 
@@ -74,7 +74,7 @@ async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
 async def asked(
     user: NATSConnection, verb: str, body: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """JetStream's answer to a request, which must not be a refusal."""
+    """Send a request to JetStream and return the answer, which must not be an error."""
     data = b"" if body is None else json.dumps(body).encode()
     said = await user.client.request(f"$JS.API.{verb}", data, timeout=ANSWER_SECONDS)
     answer: dict[str, Any] = json.loads(said.data)
@@ -121,7 +121,9 @@ async def test_every_nats_user_may_use_its_subjects(queue: NATSServer) -> None:
 
 
 async def test_nats_refuses_a_wrong_password(queue: NATSServer) -> None:
-    """Nobody answers for workers here, so that they wait in vain; others are refused at once."""
+    """Test without an auth callout service: workers wait in vain, other users are refused
+    at once.
+    """
     for user in ("admin", "runtime-api", "worker.echo.uid"):
         stranger = NATSConnection()
         with pytest.raises((nats.errors.Error, TimeoutError)):

@@ -1,4 +1,4 @@
-"""What an earlier version has made at the queue becomes what it shall be."""
+"""Streams of an earlier version are updated to the present configuration."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -78,6 +78,6 @@ async def test_buckets_that_allowed_roll_ups_do_so_no_longer(
 
 
 async def are_allowed(admin: Client) -> list[str]:
-    """The buckets in which one message may take the place of others."""
+    """Return the buckets in which one message may replace others (roll-up)."""
     infos = await admin.jetstream(timeout=ANSWER_SECONDS).streams_info()
     return [each.config.name or "" for each in infos if each.config.allow_rollup_hdrs]

@@ -1,4 +1,4 @@
-"""Real processes with their accounts lose each other in the middle: everybody is served once."""
+"""Real processes with their accounts that lose connections midway: each caller is served once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
