@@ -1,1 +1,1 @@
-"""Tests on a real kubelet, where there is a Docker engine."""
+"""Tests on a real kubelet, where a Docker engine is available."""

@@ -19,7 +19,9 @@ ROLLOUT_TIMEOUT_FLAG = "--timeout=300s"
 
 @pytest.fixture(scope="session")
 def kind_cluster() -> Iterator[Any]:
-    """A new cluster of the installed kind; the plugin's own would be a very old Kubernetes."""
+    """Create a cluster with the installed kind; the plugin's own kind would start a very old
+    Kubernetes.
+    """
     absent = [program for program in REQUIRED_PROGRAMS if shutil.which(program) is None]
     if absent:
         pytest.skip(f"not installed: {', '.join(absent)}")
@@ -36,7 +38,7 @@ def kind_cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def deployed_cluster(kind_cluster: Any) -> Any:
-    """The cluster once every part of the default overlay is ready."""
+    """Return the cluster once every part of the default overlay is ready."""
     for command in images.build_commands("docker", images.image_names(), product_version()):
         subprocess.run(command, cwd=ROOT, check=True)
     for name in images.image_names():

@@ -1,4 +1,4 @@
-"""The story of a unit with real pods: our images, a real kubelet, real volumes."""
+"""The life of a unit with real pods: our images, a real kubelet, real volumes."""
 
 import json
 from typing import Any
@@ -49,7 +49,7 @@ async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed_cluste
 
 
 def mounts_in(cluster: Any) -> str:
-    """What the user's own program sees."""
+    """Return the mounts that the user's own program sees."""
     seen: str = cluster.kubectl(
         "exec", "-n", "runtime-instance", "deployment/unit-machine", "--", "cat", "/proc/mounts"
     )

@@ -21,10 +21,10 @@ from tests.support.faults.retrying_http_callers import RetryingHttpCallers
 
 CALLERS = 30
 SPEC = "g"
-# Late enough that some are served and early enough that others are not.
+# Late enough that some requests are served, and early enough that others are not.
 MOMENT = 0.3
 
-pytestmark = pytest.mark.timeout(900)  # a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ async def the_api_server_is_restarted(system: System) -> None:
 
 
 async def callers_go_away(system: System) -> None:
-    """Right after sending what they will ask for again."""
+    """Close the callers' connections right after they send a request that they repeat later."""
     await asyncio.gather(
         *(system.callers.send_and_disconnect(f"u{number}") for number in range(0, CALLERS, 2))
     )

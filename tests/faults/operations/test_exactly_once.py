@@ -1,6 +1,6 @@
-"""An operation takes effect once or not at all: on a real server, with the real controller.
+"""Operations that take effect once or not at all, on a real server with the real controller.
 
-The replicas of the API run in the test's process, so that each of their calls can go wrong.
+The replicas of the API run in the test's process, so that each of their calls can fail.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ REPLICAS = 3
 BATCH = 10
 FINISHED_SECONDS = 3600.0
 
-pytestmark = pytest.mark.timeout(900)  # half a minute, but not on every machine
+pytestmark = pytest.mark.timeout(900)  # half a minute, but longer on a slow machine
 
 
 def creates(mark: str) -> Iterator[CreateUnit | SeedStock]:
@@ -71,7 +71,7 @@ async def test_a_create_survives_a_kill_at_every_call(
         )
 
     check_invariants(rest)
-    assert min(calls) >= CALLS_OF_A_CREATE  # more where the controller closes the record first
+    assert min(calls) >= CALLS_OF_A_CREATE  # more if the controller closes the operation first
 
 
 @pytest.mark.parametrize("ending", ["replay", "resume"])
@@ -120,7 +120,7 @@ async def test_no_call_of_a_seed_that_fails_once_fails_the_job(
 async def test_the_invariants_hold_in_random_schedules(
     installation: IsolatedInstallation, first: int
 ) -> None:
-    """Several schedules beside each other; a failure names its seed."""
+    """Run several schedules in parallel; a failure names its seed."""
     async with new_real_environment(installation) as world, asyncio.TaskGroup() as group:
         for seed in range(first, first + BATCH):
             group.create_task(checked(world, seed))
@@ -129,7 +129,9 @@ async def test_the_invariants_hold_in_random_schedules(
 async def told(
     world: RealEnvironment, commands: list[CreateUnit | SeedStock]
 ) -> list[CallerResult]:
-    """The answers to all of them at once, sent to each replica in turn until there is one."""
+    """Send all commands at once, each to the replicas in turn until one answers; return the
+    answers.
+    """
     processes, turns = world.processes(Random(0)), itertools.count()
     replicas = ApiReplicas(lambda: processes.new(world.gateway()))
 
@@ -182,7 +184,7 @@ async def test_fifty_creates_at_once_get_all_the_stock_there_is(
 async def test_one_operation_sent_to_all_replicas_at_once_is_new_once(
     installation: IsolatedInstallation,
 ) -> None:
-    # An answer that comes before the end does not say whether the operation was new.
+    # A response before the end does not tell whether the operation was new.
     async with new_real_environment(installation, api_wait_seconds=FINISHED_SECONDS) as world:
         by_hand = await world.create_all_ready_stock(25, "g")
         commands = list(itertools.islice(creates("same"), 20))

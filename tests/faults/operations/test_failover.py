@@ -1,4 +1,6 @@
-"""Two of each, with the settings that the manifests ship: losing one costs nobody a unit."""
+"""Two replicas of each program, with the shipped settings: the loss of one replica loses
+no unit.
+"""
 
 import asyncio
 import signal
@@ -42,7 +44,7 @@ SEE_TO_ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr", "nats")
 
 @dataclass(frozen=True)
 class System:
-    """Two controllers and two APIs on one site, and the callers' way to them."""
+    """Two controllers and two APIs on one site, and the callers' load balancer."""
 
     site: IsolatedInstallation
     world: RealEnvironment
@@ -52,7 +54,7 @@ class System:
     told: list[CallerResult]
 
     async def create(self, first: int) -> None:
-        """A batch of units at once; each caller is told of a new one."""
+        """Create a batch of units at once, and note for each caller a result with a new unit."""
         names = [f"u{number}" for number in range(first, first + BATCH)]
         await asyncio.gather(*map(self._create, names))
 
@@ -99,7 +101,7 @@ def shipped(
     program: product_processes.ProductProgram,
     site: IsolatedInstallation,
 ) -> dict[str, Any]:
-    """The manifests' settings, in the namespaces of the test."""
+    """Return the manifests' settings, with the namespaces of the test."""
     settings = overlay_settings(objects, program.name)
     kept = {key: value for key, value in settings.items() if key not in SEE_TO_ADDRESSES}
     if program is product_processes.RUNTIME_API:
@@ -192,9 +194,10 @@ async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
 
 
 async def stopped(rotation: LoadBalancedClient, replica: ProductProcess) -> int | None:
-    """As Kubernetes does it: out of the Service, and told to stop when nobody new comes.
+    """Stop a replica as Kubernetes does: out of the Service first, then SIGTERM when no new
+    requests arrive.
 
-    Whoever has a connection goes on using it.
+    Clients with an open connection continue to use it.
     """
     await rotation.remove_replica(replica.url)
     return await replica.process.signal_and_wait(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The runtime API's gateway while connections break, hang, and are not to be had."""
+"""The API's Kubernetes gateway while connections break, hang, and are refused."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ from tests.support.cluster.kube_gateway import open_gateway
 from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.wait.eventually import eventually
 
-# For a machine on which many other things run.
+# A timeout for a busy machine.
 PATIENCE = 60.0
 
 

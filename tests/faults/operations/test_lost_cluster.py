@@ -12,9 +12,9 @@ from tests.support.cluster.product_processes import ProductProcess, run_product_
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
-# What the product promises: an answer at once, and the truth soon after the cluster is back.
+# The product's promise: an answer at once, and correct data soon after the cluster is back.
 ANSWER_SECONDS = 1.0
-# For a machine on which many other things run.
+# A timeout for a busy machine.
 TRUTH_SECONDS = 30.0
 
 
@@ -56,7 +56,9 @@ async def api(
 async def controller(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[ProductProcess]:
-    """Without a lease, which a slow machine's outage may outlast: who loses it has to end."""
+    """Run a controller without leader election: on a slow machine an outage may outlast the lease,
+    and a controller that loses its lease has to end.
+    """
     kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
     changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
     async with run_product_process(product_processes.CONTROLLER, tmp_path, changes) as product:
@@ -64,9 +66,9 @@ async def controller(
 
 
 async def at_once(url: str) -> tuple[int, Any]:
-    """An answer within its promised time.
+    """Return an answer that arrives within the promised time.
 
-    A slow machine may need several tries; who waits for Kubernetes is late each time.
+    A slow machine may need several tries; a request that waits for Kubernetes is late each time.
     """
     return await eventually(
         lambda: get(url, timeout_seconds=ANSWER_SECONDS), lambda _: True, tolerate=TimeoutError
@@ -74,7 +76,10 @@ async def at_once(url: str) -> tuple[int, Any]:
 
 
 async def health(api: ProductProcess) -> dict[str, Any]:
-    """Health, which must come within its promised time whatever Kubernetes does."""
+    """Return the health answer.
+
+    It must arrive within the promised time whatever the state of Kubernetes.
+    """
     status, body = await at_once(f"{api.url}/api/v1/health")
     assert status == 200
     data: dict[str, Any] = body["data"]

@@ -1,6 +1,6 @@
-"""The invariants of operations, on the model of the API server: two thousand random schedules.
+"""The invariants of operations under two thousand random schedules, on the model of the API server.
 
-A failure names its seed; `python -m tests.model --seed N --schedules 1` runs it again.
+A failure names its seed; `python -m tests.model --seed N --schedules 1` repeats it.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Whoever is connected to PostgreSQL can leave it, also while it does not answer."""
+"""Disconnection from PostgreSQL: every program can close its connection, even without an answer."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Outcomes reach PostgreSQL once each, whatever is down in between."""
+"""Outcomes on the way to PostgreSQL: each arrives once, whatever is down in between."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ class ResultStoreFixture:
         self._queue = queue
 
     def replica(self) -> AbstractAsyncContextManager[OutcomeStore]:
-        """One process of the result store, at work for the length of the block."""
+        """Run one process of the result store for the length of the block."""
         anywhere = Address("127.0.0.1", 0)
         password_file = str(self._queue.password_file("result-store"))
         config = Config(
@@ -69,7 +69,9 @@ class ResultStoreFixture:
         return serving(config, CollectorRegistry(), SystemClock())
 
     async def tell(self, *outcomes: OutcomeMessage, once: bool = True, by: str = "") -> None:
-        """Publish outcomes as workers do, those of function `by` if they are not of their own."""
+        """Publish outcomes as workers do, as function `by` if given, else as each outcome's own
+        function.
+        """
         jetstream = self.client.jetstream()
         for each in outcomes:
             headers = {"Nats-Msg-Id": outcome_message_id(each)} if once else None
@@ -85,7 +87,7 @@ class ResultStoreFixture:
         return [dict(each) for each in found]
 
     async def has(self, *invocations: str) -> list[dict[str, Any]]:
-        """The rows, once they are of these invocations."""
+        """Wait until the table has exactly these invocations; return the rows."""
         return await eventually(
             self.rows,
             lambda rows: [each["invocation_id"] for each in rows] == list(invocations),
@@ -93,7 +95,7 @@ class ResultStoreFixture:
         )
 
     async def is_empty(self) -> bool:
-        """Whether the queue waits for nothing of us any more."""
+        """Return whether the queue has no outcome left for the result store."""
         info = await self.client.jetstream().consumer_info(NAMES.results_stream, CONSUMER_NAME)
         return not info.num_pending and not info.num_ack_pending
 
@@ -126,7 +128,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[ResultStoreFixture]:
 
 
 async def install(queue: NATSServer) -> None:
-    """The streams as the activator makes them."""
+    """Create the streams as the activator does."""
     clock = SystemClock()
     connection = QueueConnection(lambda: NATSCredentials(queue.admin_url), "tests", clock)
     async with asyncio.TaskGroup() as group:

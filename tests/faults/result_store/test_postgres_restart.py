@@ -1,4 +1,4 @@
-"""The database of `make up` comes back after it was killed."""
+"""The database of `make up` after a kill: it comes back."""
 
 import os
 import signal

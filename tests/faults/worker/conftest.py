@@ -14,6 +14,6 @@ from tests.support.queue.function_harness import (
 
 @pytest.fixture
 async def harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    """A function on the shared queue, with an ack wait that no slow machine exceeds."""
+    """Create a function on the shared queue, with an ack wait that no slow machine exceeds."""
     async with new_function_harness(nats_server, ack_wait=LONG_ACK_WAIT_SECONDS) as harness:
         yield harness

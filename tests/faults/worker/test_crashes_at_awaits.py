@@ -1,4 +1,4 @@
-"""A worker may die, or be told to end, at every single wait of an invocation."""
+"""Crashes and stops of a worker at every single await of an invocation."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -30,7 +30,7 @@ ATTEMPTS: Final = {"succeeds": 1, "is retried": 2}
 
 
 class SingleInvocation:
-    """One function with one invocation, and workers that come and go."""
+    """One function with one invocation, and workers that start and stop."""
 
     def __init__(
         self, url: str, world: FunctionHarness, framework: RecordingFramework, socket: Path
@@ -41,13 +41,13 @@ class SingleInvocation:
         self._socket = socket
 
     async def first(self, stop: asyncio.Event, patience: float) -> None:
-        """The worker that is struck, as its process runs it."""
+        """Run the worker that gets the fault, as its process runs it."""
         async with self._worker("first") as worker:
             await stop.wait()
             await worker.stop(patience)
 
     async def followed(self) -> None:
-        """Another goes on, and the promise holds."""
+        """Run another worker until the invocation is done, and require the guarantees."""
         async with self._worker("second"):
             await self.world.wait_finished()
 
@@ -131,7 +131,7 @@ async def told_to_end(
     patience: float,
     otherwise: Coroutine[Any, Any, object],
 ) -> CrashingProgram:
-    """The first worker, until it has ended because of a signal: at its wait, or after all."""
+    """Run the first worker until it has ended because of a signal, at its await or later."""
     stop = asyncio.Event()
     program = CrashingProgram(INVOCATION, at, moment, inject=stop.set)
     async with program.run(place.first(stop, patience)) as process:
@@ -142,6 +142,8 @@ async def told_to_end(
 
 
 async def require_nothing_runs(world: FunctionHarness) -> None:
-    """What is not over waits for another worker, and not for the end of its message's ack wait."""
+    """Require that an unfinished invocation waits for another worker, and not for the end of the
+    ack wait of its message.
+    """
     record, _ = await world.read_record("it")
     assert record.is_final or record.state is InvocationState.QUEUED, record

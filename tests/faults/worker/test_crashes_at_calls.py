@@ -1,4 +1,4 @@
-"""A worker may die at every single call that it makes: nothing is lost, nothing is told twice."""
+"""Crashes of a worker at every single call: no outcome is lost, and none is published twice."""
 
 import asyncio
 
@@ -40,7 +40,7 @@ async def test_an_invocation_is_finished_once_although_any_call_fails(
 async def lived(
     server: NATSServer, story: str, at: int, fault: QueueFault, ack_wait: float = ACK_WAIT_SECONDS
 ) -> FaultyWorkerJetStream:
-    """One invocation by a worker whose nth call goes wrong, and by another that follows it."""
+    """Run one invocation on a worker whose nth call fails, and on another worker that follows."""
     queue = FaultyWorkerJetStream(QueueNames(), at, fault)
     async with (
         new_function_harness(server, ack_wait=ack_wait) as world,

@@ -1,4 +1,4 @@
-"""A framework on its socket: who may connect, what it takes, and an echo that does as told."""
+"""A framework server on its socket: permissions, accepted requests, and an echo with attributes."""
 
 import stat
 import tempfile
@@ -28,7 +28,7 @@ async def socket() -> AsyncIterator[Path]:
 
 
 async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> FrameworkResult:
-    """What the echo says to a worker."""
+    """Return the echo's answer to a worker."""
     record = InvocationRecord(
         function_uid="uid",
         hash="h",

@@ -1,4 +1,4 @@
-"""The queue goes away, comes back, and is cut off from some: late workers change nothing."""
+"""Outages and partitions of the queue: late workers change nothing."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ from tests.support.queue.recording_framework import RecordingFramework, serve_re
 from tests.support.wait.eventually import eventually, immediate
 
 MINUTE: Final = 60.0
-# Long enough for a slow machine, on which only who is cut off shall lose a message.
+# An ack wait long enough for a slow machine: only a worker that is cut off loses a message.
 PATIENT_ACK_WAIT: Final = 8.0
 COUNT: Final = 30
 
@@ -95,7 +95,7 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
             nats_server.admin_url, world.function_name, socket, options=WorkerOptions("next")
         ):
             before = await world.wait_finished()
-            late.release.set()  # it has its answer now, and cannot tell anybody
+            late.release.set()  # the worker has its answer now, but cannot publish it
             await world.redrive("it")
             await world.wait_finished()
             proxy.clear_faults()
@@ -112,7 +112,9 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
 async def test_a_message_that_comes_again_to_the_same_worker_is_no_further_attempt(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    """Three times, as often as it may be tried; without heartbeats its ack wait ends each time."""
+    """Deliver three times, the maximum of attempts; without heartbeats the ack wait ends
+    each time.
+    """
     async with (
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(
@@ -146,7 +148,7 @@ async def test_the_queue_may_be_away_while_invocations_run(
             await nats_server.wait_ready()
         else:
             nats_server.process.pause()
-            await asyncio.sleep(ACK_WAIT_SECONDS * 1.5)  # the outage itself, not a wait for it
+            await asyncio.sleep(ACK_WAIT_SECONDS * 1.5)  # the outage itself, not a wait for its end
             nats_server.process.resume()
         await harness.wait_finished()
 
@@ -211,7 +213,7 @@ async def test_invocations_run_exactly_once_in_random_fault_schedules(
 
 
 class Chaos:
-    """Workers that die and are born again, on a line that somebody keeps cutting."""
+    """Workers that crash and restart, on a connection that is cut again and again."""
 
     def __init__(
         self,
@@ -228,11 +230,11 @@ class Chaos:
         self._queues: dict[str, FaultyWorkerJetStream] = {}
 
     def close(self) -> None:
-        """Let no worker be born any more."""
+        """Stop restarting workers."""
         self._is_closed = True
 
     async def lives(self, name: str, socket: Path) -> None:
-        """One life after the other, until closed and cancelled."""
+        """Run one worker after the other, until closed and cancelled."""
         for life in itertools.takewhile(lambda _: not self._is_closed, itertools.count()):
             queue = FaultyWorkerJetStream(QueueNames(), 0, QueueFault.NONE)
             self._queues[name] = queue
@@ -244,7 +246,7 @@ class Chaos:
                 pass
 
     async def strike(self) -> None:
-        """Do one harm, and let some time go by in which it can show."""
+        """Inject one fault, and wait a while in which its effect can show."""
         harms = [
             self._kill,
             self._kill,

@@ -1,4 +1,4 @@
-"""Every way in which a framework answers, or does not, gives one recorded outcome."""
+"""Every answer of a framework, and every failure to answer: each gives one recorded outcome."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ from tests.support.wait.eventually import eventually, immediate
 
 
 def outcomes(seen: InvocationSnapshot) -> dict[str, tuple[InvocationState, str, int]]:
-    """State, failure class and attempts by invocationID."""
+    """Return state, failure class and attempts by invocationID."""
     return {
         each.invocation_id: (each.state, each.result.failure_class, each.attempts)
         for each in seen.outcomes
@@ -53,7 +53,7 @@ async def test_function_results_and_errors_become_outcomes(
         run_worker(nats_server.admin_url, harness.function_name, socket, concurrency=8) as worker,
     ):
         await eventually(lambda: immediate(not worker.not_ready()))
-        # It is begun only within the few seconds by which clocks may be wrong.
+        # The run begins only within the few seconds of tolerated clock skew.
         await harness.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
         seen = await harness.wait_finished()
     assert outcomes(seen) == {
@@ -149,7 +149,7 @@ async def test_a_result_stays_out_of_a_record_that_may_not_hold_it(
 
 @asynccontextmanager
 async def records_limited(world: FunctionHarness, more_bytes: int) -> AsyncIterator[None]:
-    """The records may take only so many bytes more for the length of the block."""
+    """Limit the records bucket to so many more bytes for the length of the block."""
     jetstream, stream = world.client.jetstream(), f"KV_{world.names.record_bucket}"
     before = (await jetstream.stream_info(stream)).config
     try:
@@ -183,7 +183,7 @@ async def test_messages_without_a_sound_record_are_buried_or_dropped(
 
 
 class SpoilingQueue(JetStreamClient):
-    """Somebody writes nonsense into the first record just before its worker does."""
+    """A queue client that corrupts the first record just before its worker writes it."""
 
     is_spoilt = False
 

@@ -1,4 +1,4 @@
-"""A worker does all its work with the rights of its function, and comes in again by itself."""
+"""A worker with only the rights of its function: it does all its work and reconnects by itself."""
 
 import gc
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ async def test_every_outcome_is_within_a_workers_rights(
     }
 
 
-# nats-py forgets to close a connection on which it was refused; the collector does it.
+# nats-py does not close a connection that was refused; the garbage collector does.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_a_worker_comes_in_again_after_the_queue_was_away(
     nats_server: NATSServer, harness: FunctionHarness, worker_credentials: NATSCredentials
@@ -77,7 +77,7 @@ async def test_a_worker_comes_in_again_after_the_queue_was_away(
         await harness.wait_finished()
         await harness.submit("after")
         await harness.wait_finished()
-    gc.collect()  # so that the warning is of this test
+    gc.collect()  # so that the warning belongs to this test
 
 
 async def test_a_worker_that_has_gone_takes_no_message_with_it(

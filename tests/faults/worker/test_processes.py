@@ -1,4 +1,4 @@
-"""Workers as processes: they start, drain, are killed, and begin again."""
+"""Worker processes: they start, drain, are killed, and restart."""
 
 import asyncio
 import json
@@ -53,7 +53,9 @@ atexit.register(time.sleep, 3600)
 
 @pytest.fixture
 async def short_ack_wait_harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    """Whose messages soon go to another worker when one says no more."""
+    """Create a harness with a short ack wait, so that the messages of a silent worker soon go to
+    another.
+    """
     async with new_function_harness(nats_server) as made:
         yield made
 
@@ -117,7 +119,7 @@ async def test_invocations_run_exactly_once_while_worker_processes_are_killed(
         await asyncio.gather(one.wait_ready(), two.wait_ready())
         victims = [process for both in (one, two) for process in (both.worker, both.framework)]
         for _ in range(6):
-            await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the blow falls anywhere
+            await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the kill falls at any moment
             victim = randomness.choice(victims)
             number = randomness.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
             await victim.signal_and_wait(number)
@@ -131,7 +133,10 @@ async def test_invocations_run_exactly_once_while_worker_processes_are_killed(
 
 
 async def over_with_everybody_up(world: FunctionHarness, victims: list[Process]) -> bool:
-    """Whether all is done; who has died of the poison meanwhile is started, as a kubelet does."""
+    """Return whether all is done.
+
+    Restart the workers that a poison message has killed, as a kubelet does.
+    """
     for victim in victims:
         if victim.pid is None:
             victim.start()
@@ -217,7 +222,9 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
 
 
 def heed_ctrl_c() -> None:
-    """As in a terminal; what a script starts in the background is told to ignore it."""
+    """Handle SIGINT as in a terminal; a script starts its background processes with SIGINT
+    ignored.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

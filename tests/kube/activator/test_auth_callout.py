@@ -1,4 +1,6 @@
-"""What the credentials of a function's workers open at the real queue, and what they do not."""
+"""Permissions of a function's worker credentials at the real queue: what they allow and
+what not.
+"""
 
 import asyncio
 import json
@@ -34,14 +36,14 @@ from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
 MINE, OTHER = WorkerUser("mine", "uid-1"), WorkerUser("other", "uid-2")
-# Whoever is let in is answered; whoever is refused hears nothing, however long it listens.
+# An accepted client gets an answer; a refused client hears nothing, however long it listens.
 PATIENCE_SECONDS = 60
 SILENCE_SECONDS = 0.5
 RECORDS, CALLS = f"KV_{NAMES.record_bucket}", NAMES.invocations_stream
 
 
 class Door:
-    """A queue whose callout is answered, and an administrator who looks at it."""
+    """A queue with a running auth callout, and an administrator's connection to inspect it."""
 
     def __init__(self, queue: NATSServer, admin: Client) -> None:
         self.queue = queue
@@ -52,10 +54,10 @@ class Door:
 
     @asynccontextmanager
     async def worker(self, user: WorkerUser, password: str = "") -> AsyncIterator[Client]:
-        """A connection with the credentials of a function's workers."""
+        """Connect with the credentials of a function's worker."""
 
         async def ignore(_: Exception) -> None:
-            """Refusals also come as errors of the connection."""
+            """Ignore errors of the connection; refusals are also reported there."""
 
         client = Client()
         try:
@@ -73,7 +75,7 @@ class Door:
             await client.close()
 
     async def install(self, user: WorkerUser) -> None:
-        """A function's consumer, bucket, one record and one message."""
+        """Create a function's consumer and bucket, one record and one message."""
         config = consumer_config(NAMES, user.function_name, 1)
         where = f"{CALLS}.{user.function_name}.{config['filter_subject']}"
         body = {"stream_name": CALLS, "config": config}
@@ -128,12 +130,12 @@ async def is_open(door: Door) -> bool:
 
 
 async def answer(client: Client, subject: str, data: bytes = b"") -> bytes:
-    """What comes back."""
+    """Send a request; return the data of the response."""
     return bytes((await client.request(subject, data, timeout=PATIENCE_SECONDS)).data)
 
 
 async def is_answered(client: Client, subject: str) -> bool:
-    """Whether anything comes back; after a refusal nothing does."""
+    """Return whether a request gets a response; after a refusal there is none."""
     try:
         await client.request(subject, timeout=SILENCE_SECONDS)
     except nats.errors.TimeoutError:
@@ -142,7 +144,10 @@ async def is_answered(client: Client, subject: str) -> bool:
 
 
 async def listening(worker: Client, subject: str) -> Subscription:
-    """A subscription that the server has; `flush` does not tell, its ping may overtake it."""
+    """Subscribe and wait until the server has the subscription.
+
+    `flush` is not enough, because its ping may overtake the subscription.
+    """
     subscription = await worker.subscribe(subject)
     record = NAMES.record_subject("mine.i")
     assert await answer(worker, f"$JS.API.DIRECT.GET.{RECORDS}.{record}")
@@ -214,7 +219,7 @@ async def test_a_worker_is_denied_all_other_subjects(door: Door) -> None:
         for subject in (">", "_INBOX.>", f"{OTHER.inbox_prefix}.>", "$KV.>", "$SYS.>"):
             heard = await listening(worker, subject)
             await door.admin.publish(subject.replace(">", "x"), b"secret")
-            await contents(door)  # the answer says that the server has what was sent before
+            await contents(door)  # the answer shows that the server has all earlier messages
             with pytest.raises(nats.errors.TimeoutError):
                 await heard.next_msg(timeout=0.2)
     assert await contents(door) == before
@@ -222,7 +227,9 @@ async def test_a_worker_is_denied_all_other_subjects(door: Door) -> None:
 
 @pytest.mark.parametrize("extent", ["all", "sub"])
 async def test_a_worker_removes_nothing_by_what_it_writes(door: Door, extent: str) -> None:
-    """A roll-up takes the place of all messages of its stream, whoever has written them."""
+    """Test roll-ups: a roll-up would replace all messages of its stream, also those of other
+    writers.
+    """
     reports = f"$KV.{NAMES.worker_bucket}"
     await door.admin.jetstream(timeout=PATIENCE_SECONDS).publish(f"{reports}.other.w", b"report")
     before = await contents(door)
@@ -235,13 +242,15 @@ async def test_a_worker_removes_nothing_by_what_it_writes(door: Door, extent: st
 
 
 async def contents(door: Door) -> dict[str, int]:
-    """How much was ever written to each stream."""
+    """Return how many messages were ever written to each stream."""
     infos = await door.admin.jetstream(timeout=PATIENCE_SECONDS).streams_info()
     return {str(each.config.name): each.state.last_seq for each in infos}
 
 
 async def test_an_answer_cannot_be_sent_where_its_asker_may_not_write(door: Door) -> None:
-    """The server does not check where a request wants its answer to go; the account does."""
+    """Test reply subjects: the server does not check them against the sender's rights; the account
+    does.
+    """
     record = NAMES.record_subject("mine.i")
     before = await contents(door)
     async with door.worker(MINE) as worker:
@@ -249,7 +258,7 @@ async def test_an_answer_cannot_be_sent_where_its_asker_may_not_write(door: Door
         subject = f"$JS.API.DIRECT.GET.{RECORDS}.{record}"
         await worker.publish(subject, b"", reply=forged)
         await worker.publish(f"$JS.API.CONSUMER.MSG.NEXT.{CALLS}.mine", b"", reply=forged)
-        assert await answer(worker, subject) == b"record"  # the two before it are done
+        assert await answer(worker, subject) == b"record"  # the two requests before it are done
     assert await contents(door) == before
 
 

@@ -1,4 +1,4 @@
-"""The first invocation of a function without a worker is measured at a real queue."""
+"""The cold start metric: the first invocation of a function without a worker, at a real queue."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ async def test_a_cold_start_is_measured_from_the_acceptance_to_the_run(
         await functions.wait_status(name, lambda status: status.get("phase"))
         first = await functions.submit(name, "first")
         await functions.wait_status(name, lambda status: status.get("queued") == 1)
-        await functions.submit(name, "second")  # when it is seen, the first was looked at
+        await functions.submit(name, "second")  # when this one is seen, the first was processed
         await functions.wait_status(name, lambda status: status.get("queued") == 2)
         begun = transition.attempt_started(first, "played-1", 1, first.accepted_at + 4_500)
         over = transition.finished(
@@ -40,7 +40,7 @@ async def test_a_cold_start_is_measured_from_the_acceptance_to_the_run(
 
 
 async def measured(registry: CollectorRegistry) -> tuple[float | None, float | None]:
-    """How many cold starts there were, and their seconds together."""
+    """Return the number of cold starts and the sum of their seconds; None if there were none."""
     name = "gpuruntime_function_cold_start_seconds"
     count, seconds = (registry.get_sample_value(f"{name}_{each}") for each in ("count", "sum"))
     return count, seconds

@@ -1,4 +1,4 @@
-"""A function that is deleted: what is queued gets its outcome before the object goes."""
+"""Deletion of a function: what is queued gets its outcome before the object is removed."""
 
 from pathlib import Path
 
@@ -22,18 +22,19 @@ from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NO_API = "http://127.0.0.1:9"
-ODD = b"?" * 900_000  # the queue takes it, but no letter that holds all of it
+# the queue accepts it, but a dead letter with the whole message would be too large
+ODD = b"?" * 900_000
 
 
 async def installed_function(functions: FunctionsClient, **spec: object) -> str:
-    """A function that has its consumer."""
+    """Create a function and wait for its consumer."""
     name = await functions.create("g1.1", **spec)
     await functions.wait_status(name, lambda status: status.get("phase"))
     return name
 
 
 async def delete(site: IsolatedInstallation, name: str, intent: str = "") -> None:
-    """As kubectl does it, or the API with an intent."""
+    """Delete a function as kubectl does, or as the API does with an intent."""
     if intent:
         annotated = {"metadata": {"annotations": {ON_DELETE_ANNOTATION: intent}}}
         await site.admin.patch(site.path("functions", name), annotated)

@@ -1,4 +1,4 @@
-"""Functions get as many workers as their queue needs: real API, real units, real queue."""
+"""Functions with as many workers as their queue needs: real API, real units, real queue."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -65,7 +65,7 @@ async def test_workers_scale_with_the_queue_from_zero_to_the_maximum_and_back(
 
 
 async def told(functions: FunctionsClient, reason: str) -> set[str]:
-    """What Events of that reason say, without why."""
+    """Return the messages of the Events with that reason, without the cause."""
     site = functions.installation
     notes = await event_notes.event_notes(site.admin, site.namespaces.instance, reason)
     return {note.partition(":")[0] for note in notes}
@@ -85,7 +85,7 @@ async def test_a_broken_function_and_a_function_without_stock_do_not_block_other
     status = await functions.wait_status(broken, lambda status: status.get("phase") == "Failed")
     assert condition_of(status)["reason"] == "InvalidSpec"
 
-    await installation.seed_stock(empty, 1)  # the function takes it as soon as it is ready
+    await installation.seed_stock(empty, 1)  # the function claims it as soon as it is ready
     status = await functions.wait_status(starved, lambda status: status.get("phase") == "Ready")
     assert status["workerCounter"] == 1
 
@@ -123,5 +123,5 @@ async def test_a_manually_created_worker_counts_and_is_never_deleted(
 
 
 def condition_of(status: dict[str, Any]) -> dict[str, Any]:
-    """The condition Ready."""
+    """Return the condition Ready."""
     return next(each for each in status["conditions"] if each["type"] == "Ready")

@@ -1,4 +1,4 @@
-"""The sweep over real records: every case that nobody else can bring to its end."""
+"""The sweep over real records: every case that no worker can finish."""
 
 import asyncio
 import itertools
@@ -55,14 +55,14 @@ from tests.support.queue.functions_client import (
 from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.first_of import wait_for_first
 
-# What has just been written has been quiet for long enough.
+# A clock on which records that were just written have been quiet for long enough.
 LATER = ShiftedClock(31)
 FN = "fn"
 
 
 @dataclass(frozen=True)
 class Swept:
-    """A sweep that runs when it is told to, and how to make others."""
+    """A sweep that runs on demand, and a factory of further sweeps."""
 
     functions: FunctionsClient
     registry: CollectorRegistry
@@ -70,7 +70,7 @@ class Swept:
     make: Callable[[JetStreamClient], Sweep]
 
     async def round_of_another(self, connection: QueueConnection, ended: asyncio.Event) -> None:
-        """A round in a process with its own connection."""
+        """Run one round in a process with its own connection."""
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(connection.run())
             await connection.synced()
@@ -198,7 +198,7 @@ async def test_overdue_and_orphaned_records_get_a_final_outcome(swept: Swept) ->
     assert await functions.queued_counts("gone") == {}
     assert await functions.queued_counts(FN) == {
         "namesakes": 1
-    }  # by another function than its record
+    }  # by another function than that of its record
 
 
 async def test_the_worker_of_a_run_that_the_sweep_finishes_is_notified(swept: Swept) -> None:
@@ -263,7 +263,7 @@ async def test_the_sweep_measures_the_space_used_by_records(swept: Swept) -> Non
 
 
 def finished(registry: CollectorRegistry, function: str) -> dict[str, float]:
-    """How many invocations of a function are counted as settled, by outcome."""
+    """Return how many invocations of a function are counted as settled, by outcome."""
     samples = (each for family in registry.collect() for each in family.samples)
     return {
         each.labels["outcome"]: each.value
@@ -330,4 +330,4 @@ async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
     assert set(await functions.queued_counts(FN)) == {
         f"released-{turn}" for turn in range(1, turns + 1)
     }
-    assert turns > 10  # else there was too little to die of
+    assert turns > 10  # else there were too few calls to crash at

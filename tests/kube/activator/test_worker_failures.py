@@ -1,4 +1,6 @@
-"""Workers that fail by their own program are kept and told of; those without a place go."""
+"""Workers that fail by their own program are kept and reported; workers without a node are
+deleted.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -34,7 +36,9 @@ SECONDS = 120.0
 async def functions(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[FunctionsClient]:
-    """A site with everything; to its activator whoever has no place has had none for long."""
+    """Run a site with all components; its activator treats every pending worker as pending for
+    long.
+    """
     admin = installed_control_plane.layout.admin_kubeconfig
     async with (
         new_isolated_installation(installed_control_plane) as site,
@@ -49,7 +53,7 @@ async def functions(
 
 
 async def stocked(site: IsolatedInstallation, spec: str, node: str = "gpu-0") -> None:
-    """One more unit of stock, which is ready and whose worker will be on that node."""
+    """Create one more stock unit that is ready and whose worker will be on that node."""
     name, place = new_name("stock"), {"kubernetes.io/hostname": node}
     unit = unit_manifest(name, specName=spec, memory="64Mi", gpu=0, nodeSelector=place)
     await site.create("gpuunits", unit, namespace=site.namespaces.stock)
@@ -59,7 +63,7 @@ async def stocked(site: IsolatedInstallation, spec: str, node: str = "gpu-0") ->
 
 
 def is_ready_with(counter: int) -> Any:
-    """Whether the function is ready, after so many workers in its life."""
+    """Return a check that the function is ready and has created so many workers in its life."""
     return lambda status: status.get("phase") == "Ready" and status.get("settledCounter") == counter
 
 
@@ -93,7 +97,7 @@ async def test_a_failing_worker_is_reported_and_replaced_only_after_a_function_c
     )
     (kept,) = await functions.worker_units(name)
     assert kept["metadata"]["uid"] == unit["metadata"]["uid"]
-    # Between two ends the program runs, and nobody can know yet that it will fail again.
+    # Between two exits the program runs, and the activator cannot know yet that it will fail again.
     status = await functions.wait_status(name, lambda status: status.get("phase") == "Degraded")
     assert status["workerCounter"] == 1
 
@@ -115,7 +119,7 @@ async def test_a_worker_on_a_lost_node_is_replaced_on_another_node(
     for name in names:
         await functions.wait_status(name, is_ready_with(1), timeout_seconds=SECONDS)
     async with cordon_node(site.admin, "gpu-2"):
-        # The scheduler hears of nodes and of pods apart; what it does now it does after the news.
+        # The scheduler watches nodes and pods separately; the next step has to follow both updates.
         for spec in specs:
             await stocked(site, spec, "gpu-1")
         async with make_node_not_ready(site.admin, "gpu-3"):

@@ -1,4 +1,4 @@
-"""The runtime API's gateway on a real API server, with the API's own account."""
+"""The API's Kubernetes gateway on a real API server, with the API's own account."""
 
 import asyncio
 import base64
@@ -208,7 +208,7 @@ async def test_a_full_quota_is_recognised_by_its_message(
     await installation.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
 
     async def refusal() -> str:
-        # The controller of quotas, which knows of no limit here, may have undone it.
+        # The quota controller, which knows of no limit here, may have undone the status.
         await installation.admin.patch(quota_status(installation, here), counted(1, 1))
         try:
             await gateway.delete(GPU_UNITS, here, (await make(gateway, here, "one")).metadata.name)
@@ -216,7 +216,7 @@ async def test_a_full_quota_is_recognised_by_its_message(
             return error.message
         return ""
 
-    text = await eventually(refusal)  # the server looks at quotas through a cache
+    text = await eventually(refusal)  # the server reads quotas through a cache
     assert text.startswith("exceeded quota: few, requested: ")
 
 
@@ -240,7 +240,9 @@ async def test_a_full_quota_is_reported_before_a_taken_name(
 async def test_creates_that_collide_over_a_quota_can_be_tried_again(
     gateway: RestKubeClient, installation: IsolatedInstallation, here: str
 ) -> None:
-    """Others change the quota all the time, so that the server cannot count in what it lets in."""
+    """Conflict on a quota: other requests change it all the time, so the server cannot count the
+    new object.
+    """
     await installation.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
 
     enough = asyncio.Event()
@@ -262,7 +264,7 @@ async def test_creates_that_collide_over_a_quota_can_be_tried_again(
         for _ in range(4):
             group.create_task(others())
         refusals = await eventually(crowd, timeout_seconds=120)
-        enough.set()  # who is cancelled while it connects leaves a socket behind
+        enough.set()  # a request that is cancelled while it connects leaves a socket behind
 
     assert refusals == {kube_errors.ThrottledError}
 
@@ -281,7 +283,9 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
     installation: IsolatedInstallation,
     here: str,
 ) -> None:
-    """It takes one request at a time from us, so most of a crowd must come back."""
+    """Limit the server to one request of ours at a time, so that most of many requests must be
+    retried.
+    """
     labels = {"code": "429", "method": "GET", "host": gateway.server.removeprefix("https://")}
 
     async def crowd() -> list[BaseException]:
@@ -294,12 +298,15 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
     assert {type(failure) for failure in failures} == {kube_errors.ThrottledError}
     assert all(getattr(failure, "retry_after", 0) >= 1 for failure in failures)
     refusals = registry.get_sample_value("rest_client_requests_total", labels) or 0
-    assert refusals > len(failures)  # at first it asks for one second, and gets that
+    # the server first asks for one second, and the client waits that long
+    assert refusals > len(failures)
 
 
 @asynccontextmanager
 async def jailed(admin: AdminClient, namespace: str) -> AsyncIterator[None]:
-    """The server has next to no time for the API's requests in that namespace."""
+    """Give the API's requests in that namespace almost no server capacity for the length of the
+    block.
+    """
     level = {
         "nominalConcurrencyShares": 0,
         "borrowingLimitPercent": 0,
@@ -426,7 +433,7 @@ async def test_a_continue_token_of_a_compacted_version_is_expired(
 
 
 async def forget_until(plane: ControlPlane, version: str) -> None:
-    """Let etcd drop older versions, as it does every few minutes."""
+    """Compact etcd up to this version, which drops older versions, as happens every few minutes."""
     url = f"{plane.layout.etcd_url}/v3/kv/compaction"
     async with (
         aiohttp.ClientSession() as session,
@@ -436,7 +443,7 @@ async def forget_until(plane: ControlPlane, version: str) -> None:
 
 
 def at_version_one(token: str) -> str:
-    """The token of a list that was begun when the cluster was new."""
+    """Change a continue token to one of a list that began when the cluster was new."""
     padded = token + "=" * (-len(token) % 4)
     place = {**json.loads(base64.urlsafe_b64decode(padded)), "rv": 1}
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")

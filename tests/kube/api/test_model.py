@@ -1,7 +1,7 @@
-"""The model of the API server agrees with a real one, call by call.
+"""The model of the API server in comparison with a real one, call by call.
 
-A failure names its seed; what is told of a call is the error's type, or the object with its uid
-and version as the how-manieth that was seen.
+A failure names its seed. Compared are the error's type, or the object; its uid and version are
+replaced by the order in which they were first seen.
 """
 
 import asyncio

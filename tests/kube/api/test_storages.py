@@ -1,4 +1,4 @@
-"""Storages over HTTP on a real API server; what the controller would say is written by hand."""
+"""Storages over HTTP on a real API server; the test writes the status in the controller's place."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ def a_storage(name: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ApiClient]:
-    """One replica, which works in the namespaces of the site."""
+    """Run one replica, which works in the namespaces of the site."""
     async with run_api(installation, tmp_path) as product:
         yield ApiClient(product.url)
 
@@ -36,13 +36,13 @@ async def report(site: IsolatedInstallation, name: str, **status: Any) -> None:
 
 
 async def lock(site: IsolatedInstallation, name: str, text: str | None) -> None:
-    """Mount the storage, or unmount it."""
+    """Lock the storage as a mount does, or remove the lock."""
     note = {"annotations": {MOUNTED_BY_ANNOTATION: text}}
     await site.admin.patch(site.path("gpustorages", name), {"metadata": note})
 
 
 async def stock(site: IsolatedInstallation, name: str) -> None:
-    """A stock unit that can be claimed."""
+    """Create a claimable stock unit."""
     where = site.namespaces.stock
     await site.create("gpuunits", unit_manifest(name), namespace=where)
     path = site.path("gpuunits", name, namespace=where)

@@ -1,4 +1,6 @@
-"""At rest nothing is written, whatever the number of objects: counted by the API server itself."""
+"""Idle installation: no writes, whatever the number of objects, counted by the API server
+itself.
+"""
 
 import asyncio
 import re
@@ -20,9 +22,11 @@ POOLS = 5
 POOL_SIZE = 20
 REST_SECONDS = 60.0
 SETTLING_SECONDS = 300.0
-# Whoever could not write an Event on a busy machine tries again after ten seconds and some more.
+# An Event that could not be written on a busy machine is retried after ten seconds and a little
+# more.
 QUIET_SECONDS = 15.0
-# Everything that the controller could have a reason to write; its lease is the one thing it must.
+# All resources that the controller could have a reason to write; its lease is the only necessary
+# write.
 WATCHED = frozenset(
     {
         *("gpuunits", "stockpools", "operations", "gpustorages", "events"),
@@ -31,14 +35,16 @@ WATCHED = frozenset(
     }
 )
 WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
-# The scheduler tells the end of its series of Events, of pods that may be long gone, minutes later.
+# The scheduler writes the end of its Event series minutes later, also for deleted pods.
 COUNTED_ELSEWHERE = "PATCH events/"
 SAMPLE = re.compile(r"^apiserver_request_total\{(?P<labels>.*)\} (?P<value>\S+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 async def writes(admin: AdminClient) -> Counter[str]:
-    """How many writes to what we watch the server has answered so far, by what they were."""
+    """Return how many writes to the watched resources the server has answered so far, by verb and
+    resource.
+    """
     found = Counter[str]()
     for sample in SAMPLE.finditer(await admin.get("/metrics")):
         labels = dict(LABEL.findall(sample["labels"]))
@@ -67,7 +73,7 @@ async def rolled_out(site: IsolatedInstallation, namespace: str) -> int:
 
 
 async def events(site: IsolatedInstallation) -> dict[str, str]:
-    """The version of every Event about what is ours."""
+    """Return the resourceVersion of every Event about our objects."""
     found = [
         each["metadata"]
         for namespace in (*site.namespaces.units, site.namespaces.system)
@@ -77,13 +83,13 @@ async def events(site: IsolatedInstallation) -> dict[str, str]:
 
 
 async def ending_namespaces(admin: AdminClient) -> list[str]:
-    """What other tests have made and the cluster has still to delete."""
+    """Return the namespaces of other tests that the cluster still has to delete."""
     found = [each["metadata"] for each in (await admin.get("/api/v1/namespaces"))["items"]]
     return [each["name"] for each in found if "deletionTimestamp" in each]
 
 
 async def quiet(admin: AdminClient) -> bool:
-    """Whether nobody has written for a while."""
+    """Return whether there was no write for a while."""
     before = await writes(admin)
     await asyncio.sleep(QUIET_SECONDS)
     return await writes(admin) == before
@@ -124,7 +130,7 @@ async def test_units_pools_and_storages_cost_no_write_in_a_minute(
         await eventually(lambda: quiet(installation.admin), timeout_seconds=SETTLING_SECONDS)
         before, told = await writes(installation.admin), await events(installation)
 
-        await asyncio.sleep(REST_SECONDS)  # the span that is measured, not a wait for something
+        await asyncio.sleep(REST_SECONDS)  # the measured period, not a wait for a condition
 
         assert await writes(installation.admin) - before == Counter()
         assert await events(installation) == told

@@ -1,4 +1,4 @@
-"""Records of operations on a real server: nothing is kept for longer than it is needed."""
+"""Retention of operations on a real server: no operation is kept longer than it is needed."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -46,7 +46,7 @@ async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]
 
 @asynccontextmanager
 async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIterator[None]:
-    """A sweeper of the namespace runs for the length of the block."""
+    """Run a sweeper of the namespace for the length of the block."""
     clock, randomness = SystemClock(), Random(7)
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
     metrics = InformerMetrics(CollectorRegistry())
@@ -61,7 +61,9 @@ async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIte
 
 
 async def record(client: Client, namespace: str, name: str, **status: Any) -> ObjectKey:
-    """A record with a request, and with `status` if it has any; type and stock go to its spec."""
+    """Create an operation with a request, and with `status` if given; type and stock go to its
+    spec.
+    """
     spec = {key: status.pop(key) for key in ("type", "stock") if key in status}
     body: dict[str, Any] = {
         "metadata": {"namespace": namespace, "name": name},
@@ -104,7 +106,7 @@ async def test_only_final_operations_are_deleted_after_their_retention(
 async def test_an_operation_stays_while_an_uncached_unit_depends_on_it(
     client: Client, namespace: str
 ) -> None:
-    """The caches of the units follow nothing here: they know of none."""
+    """Test with caches that follow nothing: they contain no unit."""
     spec = {"specName": "g1.1", "memory": "1Gi"}
     label = {OPERATION_LABEL: label_hash("seeded")}
     seeded = {"namespace": namespace, "name": "s", "labels": label}
@@ -156,7 +158,7 @@ async def test_a_restarted_operation_is_not_deleted(client: Client, namespace: s
 
 
 async def sweep_as_of(client: Client, namespace: str, seen: Operation) -> None:
-    """One turn of a sweeper that knows only an old state of the record."""
+    """Run one pass of a sweeper that has only an old state of the operation."""
     clock = SystemClock()
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
     metrics = InformerMetrics(CollectorRegistry())

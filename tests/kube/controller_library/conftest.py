@@ -11,6 +11,6 @@ from tests.support.builders.config_maps import connect_client
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    """A client with all rights."""
+    """Create a client with all rights."""
     async with connect_client(control_plane.layout.admin_kubeconfig) as client:
         yield client

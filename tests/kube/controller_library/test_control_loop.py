@@ -1,4 +1,4 @@
-"""A control loop on a real server: level-triggered, whatever the pace and the reconciler do."""
+"""A control loop on a real server: level-triggered, at any pace and with any reconciler."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,7 +30,7 @@ Reconcile = Callable[[ObjectKey], Awaitable[None]]
 
 
 class Recording:
-    """Remembers the data of every object it was called for, None for one that is gone."""
+    """A reconciler that records the data of every object it gets; None if the object is gone."""
 
     def __init__(self, informer: Informer[ConfigMap], also: Reconcile | None = None) -> None:
         self._informer = informer
@@ -58,7 +58,7 @@ class Recording:
 async def looping(
     informer: Informer[ConfigMap], reconciler: Recording, deadline: float = 0.5
 ) -> AsyncIterator[None]:
-    """The informer feeds a loop of four workers for the length of the block."""
+    """Run a loop of four workers, fed by the informer, for the length of the block."""
     clock, stop = SystemClock(), asyncio.Event()
     queue: WorkQueue[ObjectKey] = WorkQueue(ExponentialBackoff(0.01, 0.1), clock)
     informer.subscribe(enqueue_handler(queue, own_key()))

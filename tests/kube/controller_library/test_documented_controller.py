@@ -22,7 +22,7 @@ Run = Callable[[str, str, asyncio.Event], Coroutine[Any, Any, None]]
 
 @pytest.fixture
 def documented(monkeypatch: pytest.MonkeyPatch) -> Run:
-    """`run` of the documented block, whose models are those of the tests."""
+    """Return `run` of the documented block, with the models of the tests."""
     models = ModuleType("models")
     vars(models).update(vars(config_maps) | vars(note_resource))
     monkeypatch.setitem(sys.modules, "models", models)

@@ -1,4 +1,4 @@
-"""Events that the recorder writes, as a person sees them."""
+"""Events from the recorder, as a person sees them."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from tests.support.wait.eventually import eventually
 
 
 class Plain(msgspec.Struct, frozen=True, kw_only=True):
-    """Any object, of which only the metadata matters."""
+    """An object of any kind, of which only the metadata matters."""
 
     metadata: ObjectMeta
 
@@ -34,14 +34,14 @@ NODES = Kind("", "v1", "nodes", "Node", Plain, namespaced=False)
 
 @pytest.fixture
 async def subject(client: Client, namespace: str) -> ObjectReference:
-    """Something that events can be about."""
+    """Create an object that events can refer to."""
     metadata = {"namespace": namespace, "name": "it"}
     return object_reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": metadata}))
 
 
 @asynccontextmanager
 async def recording(client: Client) -> AsyncIterator[EventRecorder]:
-    """A recorder at work; all that it was told is written when the block has ended."""
+    """Run a recorder; all its events are written when the block has ended."""
     chance = Random()
     recorder = EventRecorder(client, SystemClock(), chance, "example.com/tests", "tests-0")
     async with asyncio.TaskGroup() as group:
@@ -52,7 +52,7 @@ async def recording(client: Client) -> AsyncIterator[EventRecorder]:
 
 
 async def described(admin: AdminClient, subject: ObjectReference) -> list[dict[str, Any]]:
-    """The events that `kubectl describe` shows: it asks the old API, by these fields."""
+    """Return the events that `kubectl describe` shows: it asks the old API, by these fields."""
     selector = f"involvedObject.name={subject.name},involvedObject.uid={subject.uid}"
     path = f"/api/v1/namespaces/{subject.namespace or 'default'}/events"
     items: list[dict[str, Any]] = (await admin.get(path, fieldSelector=selector))["items"]

@@ -1,4 +1,4 @@
-"""An informer on a real API server: its store and its handlers follow every change."""
+"""An informer on a real API server: its cache and its handlers follow every change."""
 
 import asyncio
 from random import Random
@@ -168,7 +168,7 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
 
 
 async def told_of(admin: AdminClient, namespace: str) -> dict[str, str]:
-    """What was said of each object."""
+    """Return the last message of the Event about each object."""
     events = (await admin.get(f"/api/v1/namespaces/{namespace}/events"))["items"]
     return {event["involvedObject"]["name"]: event["message"] for event in events}
 

@@ -1,4 +1,4 @@
-"""The files of a storage are browsed where the volume is."""
+"""File access to a storage through its accessor, on the node of the volume."""
 
 import asyncio
 import sys
@@ -45,7 +45,7 @@ async def accessor_pods(site: IsolatedInstallation) -> list[dict[str, Any]]:
 
 
 async def browsed_on(site: IsolatedInstallation, node: str) -> None:
-    """Wait until the accessor is on that node only; it may have begun on another."""
+    """Wait until the accessor is on that node only; it may have started on another."""
     await eventually(
         lambda: accessor_pods(site),
         lambda pods: [pod["spec"].get("nodeName") for pod in pods] == [node],
@@ -166,7 +166,7 @@ async def test_a_changed_accessor_is_restored(
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[str]:
-    """The address of the accessor's own program, here instead of in a pod."""
+    """Run the accessor's own program here instead of in a pod; yield its address."""
     port = new_port()
     here = {"python": sys.executable, str(ACCESSOR_PORT): str(port), DATA_DIR: str(folder)}
     command = [here.get(word, word) for word in SERVER_COMMAND]

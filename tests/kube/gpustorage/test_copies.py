@@ -1,4 +1,4 @@
-"""A storage that is filled from another one."""
+"""A storage that is prepared from another storage."""
 
 from typing import Any
 
@@ -134,7 +134,7 @@ async def test_the_source_of_a_copy_that_is_deleted_becomes_free(
 
 
 async def no_jobs(site: IsolatedInstallation) -> str:
-    """The path of a quota that lets no Job in."""
+    """Create a quota that permits no Job; return its path."""
     quotas, jobs = site.path("resourcequotas"), "count/jobs.batch"
     await site.admin.create(quotas, {"metadata": {"name": "no"}, "spec": {"hard": {jobs: "0"}}})
     await eventually(

@@ -1,4 +1,6 @@
-"""One unit at a time has a storage, and no storage is pulled from under a unit."""
+"""Exclusive mounts: one unit at a time has a storage, and no storage is removed from a running
+unit.
+"""
 
 import asyncio
 from random import Random
@@ -154,7 +156,7 @@ async def test_a_lock_is_not_released_while_an_uncached_pod_exists(
 
 
 def late_mounts(site: IsolatedInstallation, client: Client) -> LockReconciler:
-    """The part of a controller that gives locks back, with caches that were never filled."""
+    """Create the controller's lock reconciler, with caches that were never filled."""
     clock, randomness = SystemClock(), Random(7)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, site.namespaces, metrics, clock, randomness)

@@ -1,4 +1,4 @@
-"""A storage is filled once: whatever becomes of the Job, success is neither lost nor repeated."""
+"""The prepare of a storage: whatever happens to the Job, a success is neither lost nor repeated."""
 
 import pytest
 
@@ -32,17 +32,17 @@ from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition
 from tests.support.wait.eventually import eventually
 
-# A failing attempt is tried once more before it is given up.
+# A failing attempt is retried once before the prepare fails.
 EACH_ATTEMPT = BACKOFF_LIMIT + 1
 
 
 async def heal(site: IsolatedInstallation, name: str) -> None:
-    """From now on the pods that fill the storage end well."""
+    """Let the pods that prepare the storage succeed from now on."""
     await label(site, name, {"sim.local/exit-code": "0"})
 
 
 async def run_for(site: IsolatedInstallation, name: str, span: str) -> None:
-    """From now on the pods that fill the storage take so long."""
+    """Set how long the pods that prepare the storage run from now on."""
     await label(site, name, {"sim.local/run-for": span})
 
 
@@ -51,7 +51,7 @@ async def label(site: IsolatedInstallation, name: str, labels: dict[str, str]) -
 
 
 async def waits_for(site: IsolatedInstallation, name: str, reason: str) -> None:
-    """Until the container that fills the storage waits for that reason."""
+    """Wait until the container that prepares the storage is waiting for that reason."""
     await eventually(
         lambda: prepare_pods(site, name), lambda pods: waiting_reason(pods[0]) == reason
     )
@@ -324,7 +324,9 @@ async def test_a_storage_cannot_be_a_copy_of_itself(installation: IsolatedInstal
 async def test_pods_that_were_left_behind_are_waited_for(
     installation: IsolatedInstallation,
 ) -> None:
-    """As by `kubectl delete job --cascade=orphan`: two must never write at once."""
+    """Test orphaned pods, as after `kubectl delete job --cascade=orphan`: two pods must never write
+    at the same time.
+    """
     async with run_controller(installation):
         await create_storage(installation, simulated_prepare_storage("data", run_for=PAUSED))
         await wait_prepare_phase(installation, "data", "Running")

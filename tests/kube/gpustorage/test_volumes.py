@@ -1,4 +1,4 @@
-"""The volume of a storage: bound, grown, and never shrunk or made anew."""
+"""The volume of a storage: bound, grown, and never shrunk or recreated."""
 
 from random import Random
 
@@ -224,7 +224,7 @@ async def test_a_new_leader_with_an_old_cache_does_not_adopt_a_foreign_pvc(
 
 
 def late_volumes(site: IsolatedInstallation, client: Client) -> VolumeReconciler:
-    """The part of a controller that keeps volumes, with caches that were never filled."""
+    """Create the controller's volume reconciler, with caches that were never filled."""
     clock, randomness = SystemClock(), Random(7)
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(client, site.namespaces, metrics, clock, randomness)

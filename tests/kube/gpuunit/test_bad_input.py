@@ -1,4 +1,4 @@
-"""What a person may get wrong in a unit: refused at once with its path, or told in the status."""
+"""Invalid input in a unit: refused at once with the field's path, or reported in the status."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,7 +84,7 @@ async def test_the_server_refuses_with_the_field_and_the_reason(
     assert why in str(refusal.value)
 
 
-# What the schema lets pass: the reason, and the field with the value that was given.
+# Values that the schema accepts: the reason, and the field with the given value.
 STORED: list[tuple[dict[str, Any], str, str]] = [
     ({"memory": "lots"}, "InvalidSpec", 'spec.memory: "lots" is not'),
     ({"memory": "0"}, "InvalidSpec", 'spec.memory: "0" is not above 0'),
@@ -172,7 +172,7 @@ async def test_a_refused_unit_is_not_tried_again_and_again(
 
 
 def counted(registry: CollectorRegistry, metric: str, **labels: str) -> float:
-    """The sum over all labels that are not given; there is such a metric."""
+    """Return the sum over all labels that are not given; the metric must exist."""
     values = [
         sample.value
         for family in registry.collect()

@@ -1,4 +1,6 @@
-"""The API server stores the children of a unit as they were built, and asks for no second try."""
+"""The children of a unit: the API server stores them as they were built, so no second apply is
+needed.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -67,7 +69,9 @@ async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]
 
 
 async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
-    """The unit as the server has it: its children are garbage without a real owner."""
+    """Create the unit and return it as the server has it: without a real owner its children are
+    garbage collected.
+    """
     body = msgspec.to_builtins(unit)
     del body["metadata"]["uid"]
     return await client.create(GPU_UNITS, body)
@@ -86,7 +90,7 @@ def children(unit: GPUUnit, stock: str) -> Iterator[tuple[Kind[Any], dict[str, A
 
 
 async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> list[str]:
-    """The kinds of children that are not found as they were applied."""
+    """Return the kinds of children whose stored state differs from the applied manifest."""
     kinds = []
     for kind, desired in children(unit, stock):
         live = await client.apply(kind, desired)

@@ -1,4 +1,6 @@
-"""The children of a unit stay as they were made, and what others add to them stays too."""
+"""Drift of a unit's children: the controller restores its own fields and keeps those that others
+add.
+"""
 
 from typing import Any
 
@@ -56,7 +58,7 @@ async def test_a_deleted_child_is_recreated(installation: IsolatedInstallation, 
 
 
 def ours(found: dict[str, Any]) -> Any:
-    """What we ask for; addresses are the server's to give."""
+    """Return the fields that the controller sets; the server assigns addresses."""
     given = ("clusterIP", "clusterIPs")
     return {name: value for name, value in found["spec"].items() if name not in given}
 
@@ -227,7 +229,9 @@ async def test_a_new_controller_finds_nothing_to_do(installation: IsolatedInstal
 
 
 async def versions(site: IsolatedInstallation) -> list[str]:
-    """Of the unit, its children and its pod: another list after any write to one of them."""
+    """Return the versions of the unit, its children and its pod: any write to one of them changes
+    the list.
+    """
     found = [await site.get_unit("mine"), *await unit_pods(site, "mine")]
     return [
         resource_version(each) for each in (*found, *[await child(site, kind) for kind in CHILDREN])

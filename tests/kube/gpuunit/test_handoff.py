@@ -1,4 +1,6 @@
-"""From stock to a user's unit on the real scheduler: the GPU goes to the unit that claimed it."""
+"""The hand-off from stock to a user's unit on the real scheduler: the GPU goes to the claiming
+unit.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +33,9 @@ SLOW = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
 
 
 async def all_handed_over(site: IsolatedInstallation, orders: Sequence[CreateUnitSteps]) -> None:
-    """Every unit is ready on the node of the stock that it claimed, and the stock is gone."""
+    """Wait until every unit is ready on the node of its claimed stock unit, and the stock
+    is gone.
+    """
     count = len(orders)
     units = await eventually(lambda: ready_units(site), lambda found: len(found) == count)
     assert nodes_of(units) == {
@@ -143,13 +147,15 @@ async def test_a_unit_that_does_not_fit_on_the_node_of_its_stock_shows_the_sched
 
 
 async def going_stock(site: IsolatedInstallation) -> list[dict[str, Any]]:
-    """The pods of stock that was consumed."""
+    """Return the terminating pods of consumed stock units."""
     pods = await site.list("pods", namespace=site.namespaces.stock)
     return [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
 
 
 async def released(site: IsolatedInstallation, order: CreateUnitSteps) -> dict[str, Any]:
-    """The stock of the order once nobody has a claim on it and it can be had."""
+    """Wait until the stock unit of the order has no stock claim and can be claimed; return the
+    unit.
+    """
     return await eventually(
         lambda: site.get_stock(order.stock_name),
         lambda stock: (

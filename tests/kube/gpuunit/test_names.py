@@ -1,4 +1,4 @@
-"""Units whose names are long, or nearly the same, have children of their own."""
+"""Units with long or nearly equal names: each has its own children."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation, un
 
 SAME = "a" * 58
 LONG = [f"{SAME}{end}" for end in ("", "b", "bbbbb", "ccccc", "cccc")]
-# The cut form of another's child must not be anybody's child either.
+# The truncated form of another child's name must not be the name of any child either.
 NASTY = [*LONG, names.unit_child_name(LONG[2]).removeprefix("unit-")]
 
 

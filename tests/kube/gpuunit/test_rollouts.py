@@ -1,4 +1,4 @@
-"""A unit keeps its GPU: through changes of its image, and when its pod is deleted."""
+"""Rollouts: a unit keeps its GPU through changes of its image, and when its pod is deleted."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ ROLLOUTS = 20
 
 
 async def images(site: IsolatedInstallation) -> dict[str, str]:
-    """What runs, by unit; only pods that are not going."""
+    """Return the running images by unit, without terminating pods."""
     return {
         pod["metadata"]["labels"]["runtime.lokiwager.io/unit"]: pod["spec"]["containers"][0][
             "image"
@@ -34,7 +34,9 @@ async def images(site: IsolatedInstallation) -> dict[str, str]:
 
 
 async def settled(site: IsolatedInstallation, image: str, names: list[str]) -> list[dict[str, Any]]:
-    """The units, once those of `names` run `image` and all are ready for their generation."""
+    """Wait until the units of `names` run `image` and all are ready for their generation; return
+    the units.
+    """
     await eventually(
         lambda: images(site), lambda run: all(run.get(name) == image for name in names)
     )
@@ -70,7 +72,7 @@ async def test_twenty_image_changes_on_a_full_cluster_keep_their_gpus(
 
 
 async def strategies(site: IsolatedInstallation) -> set[int]:
-    """How many pods each Deployment may be short of."""
+    """Return the values of maxUnavailable of all Deployments."""
     return {
         found["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"]
         for found in await site.list("deployments")
@@ -172,7 +174,7 @@ async def test_a_label_change_alone_restarts_no_pod(installation: IsolatedInstal
         await installation.admin.patch(path, {"spec": {"access": {"primaryPort": "none"}}})
         await installation.wait_unit_reason(
             "mine", "AccessConfigInvalid"
-        )  # so the labels have been seen too
+        )  # so the controller has also seen the labels
 
         assert [pod["metadata"]["uid"] for pod in await installation.list("pods")] == pods
         await installation.admin.patch(path, {"spec": {"access": None, **ports}})

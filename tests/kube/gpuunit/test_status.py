@@ -1,4 +1,4 @@
-"""A unit that does not run says why, in words that a person can act on."""
+"""The status of a unit that does not run: a reason that a person can act on."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ async def test_an_image_pull_error_is_reported_with_a_stable_message(
 
 
 async def waits_for(site: IsolatedInstallation, name: str, reason: str) -> None:
-    """Until the container of the unit's pod waits for that reason."""
+    """Wait until the container of the unit's pod is waiting for that reason."""
     await eventually(lambda: unit_pods(site, name), lambda pods: waiting_reason(pods[0]) == reason)
 
 
@@ -187,13 +187,13 @@ async def test_a_quota_is_named_and_the_unit_starts_once_it_is_lifted(
 
 
 async def limit(site: IsolatedInstallation, hard: dict[str, str]) -> None:
-    """A quota that the server holds people to: it is known where new objects are let in."""
+    """Create a quota and wait until the server enforces it: admission must know the quota."""
     await site.create("resourcequotas", {"metadata": {"name": "little"}, "spec": {"hard": hard}})
     await eventually(lambda: is_refused(site))
 
 
 async def is_refused(site: IsolatedInstallation) -> bool:
-    """Whether the quota keeps one of the things out that a unit consists of."""
+    """Return whether the quota refuses one of the unit's children."""
     for kind, body in {"pods": pod_manifest("try"), **FOREIGN}.items():
         try:
             await site.admin.request("POST", site.path(kind), body, query={"dryRun": "All"})
@@ -246,7 +246,7 @@ async def test_a_recreated_unit_gets_its_own_children(
         await installation.wait_unit_reason("mine", "UnitReady")
         await installation.admin.delete(installation.path("gpuunits", "mine"))
         again = await installation.create("gpuunits", user_unit_manifest("mine", template=PORTS))
-        # The garbage collector takes half a minute to hear of a kind that is new to the cluster.
+        # The garbage collector needs half a minute to discover a kind that is new to the cluster.
         unit = await installation.wait_unit_reason("mine", "UnitReady")
         service = await installation.admin.get(installation.path("services", "unit-mine"))
         events = await installation.list("events")
@@ -278,7 +278,7 @@ async def test_a_changed_unit_is_ready_only_when_the_change_runs(
 
 
 async def start(site: IsolatedInstallation, name: str, image: str) -> None:
-    """Let the held pod of a unit that runs this image start, once it is there."""
+    """Let the held pod of a unit with this image start, once the pod exists."""
 
     async def look() -> list[dict[str, Any]]:
         pods = await unit_pods(site, name)

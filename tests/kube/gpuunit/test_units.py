@@ -1,4 +1,4 @@
-"""GPUUnits on a real API server: what they become, and what they say."""
+"""GPUUnits on a real API server: their children and their status."""
 
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import (

@@ -1,4 +1,4 @@
-"""Our rules for units and those of the API server agree wherever it has an opinion."""
+"""Validation rules for units: ours and the API server's agree wherever both have one."""
 
 from typing import Any
 
@@ -89,7 +89,8 @@ REFUSED: list[dict[str, Any]] = [
     mounting(("a.b", "/a")),
     mounting(("A", "/a")),
 ]
-# The server calls these an error of its own, for which a controller would try for ever.
+# The server reports these as a different kind of error, on which a controller would retry without
+# end.
 REPEATED: list[dict[str, Any]] = [
     running(envs=[{"name": "A"}, {"name": "A"}]),
     running(ports=[{"name": "a", "port": 1}, {"name": "b", "port": 1}]),

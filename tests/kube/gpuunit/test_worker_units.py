@@ -1,4 +1,4 @@
-"""Units that work for a function, on a real API server and simulated nodes."""
+"""Worker units of a function, on a real API server and simulated nodes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ ECHO = {"requestID": "echo"}
 
 
 def a_function(name: str) -> dict[str, Any]:
-    """A function as a person would write it."""
+    """Return a function manifest as a person would write it."""
     return {
         "apiVersion": "runtime.lokiwager.io/v1alpha1",
         "kind": "Function",
@@ -22,7 +22,7 @@ def a_function(name: str) -> dict[str, Any]:
 
 
 def condition(unit: Mapping[str, Any]) -> tuple[str, str]:
-    """What the unit says of its worker."""
+    """Return the status and the reason of the unit's worker condition."""
     (found,) = [each for each in unit["status"]["conditions"] if each["type"] == "ServerlessReady"]
     return found["status"], found["reason"]
 

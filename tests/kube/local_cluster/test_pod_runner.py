@@ -1,4 +1,4 @@
-"""Pods of local images have processes: started, asked, started again and ended in order."""
+"""Processes of pods with local images: started, probed, restarted and ended in order."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ COMMAND = ["python", "-m", "tests.support.cluster.recording_container"]
 
 
 class Pods:
-    """The pods of one namespace, and the notebook of their containers."""
+    """The pods of one namespace, and the log that their containers write."""
 
     def __init__(self, admin: AdminClient, namespace: str, notebook: Path) -> None:
         self._admin = admin
@@ -26,7 +26,7 @@ class Pods:
         self._notebook = notebook
 
     async def create(self, **changes: Any) -> None:
-        """A pod of a program and its sidecar, as the controller makes them."""
+        """Create a pod of a program and its sidecar, as the controller does."""
         program = {
             "name": "program",
             "image": "local/pretend",
@@ -70,7 +70,7 @@ class Pods:
         return await eventually(self.get, is_ready)
 
     async def delete(self) -> None:
-        """Delete it, and wait until it is gone."""
+        """Delete the pod, and wait until it is gone."""
         await self._admin.delete(f"{self._root}/pods/one")
 
         async def is_gone() -> bool:
@@ -83,7 +83,7 @@ class Pods:
         await eventually(is_gone)
 
     async def begun(self) -> list[list[str]]:
-        """What the two containers have noted, once both run."""
+        """Wait until both containers run; return the lines that they have logged."""
 
         async def look() -> list[list[str]]:
             return self.notes()
@@ -112,7 +112,7 @@ def program_of(pod: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 async def pods(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> AsyncIterator[Pods]:
-    """A namespace whose pods are run."""
+    """Create a namespace whose pods are run as processes."""
     kubeconfig = control_plane.layout.admin_kubeconfig
     async with run_pods(kubeconfig, tmp_path / "home", namespace):
         yield Pods(control_plane.admin, namespace, tmp_path / "notebook")

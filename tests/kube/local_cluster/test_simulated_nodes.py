@@ -1,4 +1,4 @@
-"""The simulated nodes: GPUs to give, and a label that makes one of them fail."""
+"""The simulated nodes: allocatable GPUs, and a label that makes a node fail."""
 
 from typing import Any
 

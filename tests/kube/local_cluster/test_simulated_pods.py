@@ -1,4 +1,4 @@
-"""Pods on the simulated nodes start, fail and stop as their labels say."""
+"""Pods on the simulated nodes: they start, fail and stop as their labels say."""
 
 from functools import partial
 from typing import Any

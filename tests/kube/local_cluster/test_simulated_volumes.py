@@ -1,4 +1,4 @@
-"""Volumes of the local cluster bind, grow and are reclaimed."""
+"""Volumes of the local cluster: bound, grown and reclaimed."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ VOLUMES = "/api/v1/persistentvolumes"
 
 
 class Claim:
-    """A claim for 1Gi in the test's namespace."""
+    """A PersistentVolumeClaim for 1Gi in the test's namespace."""
 
     def __init__(self, admin: AdminClient, namespace: str) -> None:
         self._admin = admin

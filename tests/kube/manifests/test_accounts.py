@@ -1,4 +1,4 @@
-"""Each program has its own account, which may do what the program needs and nothing else."""
+"""Accounts of the programs: each has the permissions that its program needs and no others."""
 
 import re
 from collections.abc import Iterable
@@ -27,7 +27,9 @@ ANYTHING = (*FOLLOW, "update", "deletecollection")
 
 
 class Act(NamedTuple):
-    """Something that an account may do or not; without a namespace or name, to all."""
+    """An action that an account may or may not do; without a namespace or name it applies
+    to all.
+    """
 
     account: str
     verb: str
@@ -124,7 +126,7 @@ def rule_of(act: Act) -> PolicyRule:
 
 
 async def allowed(admin: AdminClient, asked: list[Act]) -> list[Act]:
-    """Those of `asked` that the server would allow."""
+    """Return the actions of `asked` that the server would allow."""
     return [act for act in asked if await is_allowed(admin, act.account, rule_of(act))]
 
 
@@ -164,7 +166,7 @@ async def test_the_api_works_with_its_own_account(
     assert seen["kubernetesVersion"].startswith("v1.36.")
 
 
-# The activator needs a queue to start, and has its way to the cluster from the controller.
+# The activator needs a queue to start, and gets its Kubernetes client from the controller.
 @pytest.mark.parametrize(
     "program",
     [product_processes.CONTROLLER, product_processes.RUNTIME_API],
@@ -173,7 +175,7 @@ async def test_the_api_works_with_its_own_account(
 async def test_a_program_follows_its_renewed_token_without_a_restart(
     installed_control_plane: ControlPlane, tmp_path: Path, program: product_processes.ProductProgram
 ) -> None:
-    """The account is made anew, so the old token is refused and its file holds a new one."""
+    """Recreate the account, so that its old token is refused and the token file holds a new one."""
     kubeconfig = str(installed_control_plane.layout.kubeconfig(program.name))
     async with run_product_process(program, tmp_path, {"kubeconfig": kubeconfig}) as product:
 

@@ -1,4 +1,4 @@
-"""The API server takes our definitions, and holds objects to them."""
+"""Our CRDs on the API server: it accepts them, and validates objects against them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -59,7 +59,9 @@ class Resources:
         return f"{path}/{name}" if name else path
 
     async def create(self, kind: str, name: str = "a", **spec: Any) -> dict[str, Any]:
-        """A small valid object with `spec` laid over it; an unknown field is refused."""
+        """Create a small valid object with the fields of `spec` in place of its own; an unknown
+        field is refused.
+        """
         body = {
             "apiVersion": API_VERSION,
             "kind": kind,
@@ -84,7 +86,7 @@ class Resources:
 
 @pytest.fixture(scope="module")
 def definitions(control_plane: ControlPlane) -> None:
-    """Makes the cluster know our kinds."""
+    """Install our CRDs in the cluster."""
     asyncio.run(install(control_plane))
 
 
@@ -102,13 +104,15 @@ def is_established(found: Mapping[str, Any]) -> bool:
 
 @pytest.fixture
 def resources(definitions: None, admin: AdminClient, namespace: str) -> Resources:
-    """Our kinds in a namespace of the test's own."""
+    """Return our custom resources in a new namespace of the test."""
     return Resources(admin, namespace)
 
 
 @pytest.fixture
 def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
-    """What a person types, with nothing remembered from before our kinds were known."""
+    """Return kubectl as a person would run it, without a discovery cache from before the CRDs
+    existed.
+    """
     return partial(admin_kubectl(control_plane).run, f"--cache-dir={tmp_path}")
 
 

@@ -1,4 +1,4 @@
-"""What a person sees and does with kubectl."""
+"""The use of our custom resources with kubectl: output and changes."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -39,7 +39,7 @@ AsKubectl = Callable[..., Awaitable[str]]
 def kubectl(
     installed_control_plane: ControlPlane, installation: IsolatedInstallation, tmp_path: Path
 ) -> AsKubectl:
-    """What is typed, in the namespace of users' units, with nothing remembered from before."""
+    """Return kubectl in the namespace of users' units, without an earlier discovery cache."""
     program = admin_kubectl(installed_control_plane)
     return partial(program.run, f"--cache-dir={tmp_path}", "-n", installation.namespaces.instance)
 

@@ -1,4 +1,6 @@
-"""What is in the overlays: the server takes it, our pods may run, and our programs can read it."""
+"""The content of the overlays: the server accepts it, our pods may run, our programs can
+read it.
+"""
 
 import json
 import re
@@ -41,7 +43,7 @@ STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 34}
 
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The pod of each workload, by the workload's name."""
+    """Return the pod template of each workload, by the workload's name."""
     found = [each for each in objects if each["kind"] in WORKLOADS]
     return {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in found}
 
@@ -50,7 +52,7 @@ def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 async def test_an_overlay_is_applied_and_all_its_pods_are_admitted(
     installed_control_plane: ControlPlane, overlay: str
 ) -> None:
-    """Pods that the namespace's security level refuses would never be there."""
+    """Check admission: pods that the namespace's security level refuses would never be created."""
     kubectl = admin_kubectl(installed_control_plane)
     async with apply_overlay(installed_control_plane, overlay):
         for kind in ("deployment", "statefulset"):

@@ -1,4 +1,6 @@
-"""A backup as the documentation tells it: everything is lost, and is there again."""
+"""Backup and restore as in the documentation: after the loss of everything, all of it is
+restored.
+"""
 
 import os
 import re
@@ -41,7 +43,7 @@ FUNCTION = {"specName": "g1.1", "image": "local/echo", "maxWorkers": 4}
 
 
 def told(mark: str, site: IsolatedInstallation) -> str:
-    """The commands under a mark of the documentation, for the namespaces of the site."""
+    """Return the commands under a mark of the documentation, with the namespaces of the site."""
     text = (ROOT / "docs" / "operations.md").read_text()
     found = re.search(rf"<!-- tested: {mark} -->\n```sh\n(.*?)```", text, re.DOTALL)
     assert found is not None
@@ -54,7 +56,7 @@ def told(mark: str, site: IsolatedInstallation) -> str:
 
 @pytest.fixture
 def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
-    """Types commands as an administrator, in a folder of the test's own."""
+    """Return a shell of an administrator, in a new folder of the test."""
     (tmp_path / "kubectl").symlink_to(installed_control_plane.layout.programs["kubectl"])
     python = shutil.which("python3")
     assert python is not None
@@ -81,7 +83,9 @@ def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
 
 
 async def furnish(site: IsolatedInstallation) -> None:
-    """A filled storage that a unit has mounted, a unit from stock, a pool and a function."""
+    """Create a prepared storage that a unit has mounted, a unit from stock, a pool and a
+    function.
+    """
     await site.create("gpustorages", simulated_prepare_storage("data"))
     await site.create("gpuunits", user_unit_manifest("plain", storageMounts=MOUNT))
     claimed = user_unit_manifest("claimed")
@@ -105,7 +109,9 @@ async def everything_runs(site: IsolatedInstallation) -> None:
 
 
 async def lose_everything(site: IsolatedInstallation) -> None:
-    """As if the definitions had been deleted: no finalizer holds, and children go with owners."""
+    """Delete everything as a deletion of the CRDs would: no finalizer holds, and children go with
+    owners.
+    """
     stock = site.namespaces.stock
     for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):
         for each in await site.list(kind, namespace=where):

@@ -13,18 +13,20 @@ from tests.support.cluster.stock_pool_controller import InProcessStockPoolContro
 
 @pytest.fixture
 async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    """A client of the controller library with all rights."""
+    """Create a client of the controller library with all rights."""
     async with connect_client(installed_control_plane.layout.admin_kubeconfig) as client:
         yield client
 
 
 @pytest.fixture
 def stock(client: Client, namespace: str) -> StockPoolFixture:
-    """The pool `warm` of the test's namespace; nothing is created before a test does it."""
+    """Return a fixture for the pool `warm` of the test's namespace; it creates nothing by
+    itself.
+    """
     return StockPoolFixture(client, namespace)
 
 
 @pytest.fixture
 def controller(client: Client, namespace: str) -> InProcessStockPoolController:
-    """A stock pool controller that a test starts and stops."""
+    """Return a stock pool controller that a test starts and stops."""
     return InProcessStockPoolController(client, namespace)

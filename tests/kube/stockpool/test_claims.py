@@ -1,4 +1,4 @@
-"""What pools make of claims on a real server; the tests play whoever claims and consumes."""
+"""Stock claims in pools on a real server; the tests play the claiming and consuming operations."""
 
 from typing import Any
 
@@ -94,6 +94,7 @@ async def test_a_pool_that_is_being_deleted_counts_claims_and_gets_no_more_units
         await client.patch(STOCK_POOLS, stock.key, held)
         await client.delete(STOCK_POOLS, stock.key)
         await stock.claim_unit("warm-0")
-        await stock.wait_pool(lambda pool: pool.status.claimed)  # or the claim would wait for ever
+        # or the stock claim would never be counted
+        await stock.wait_pool(lambda pool: pool.status.claimed)
     assert await stock.unclaimed_names() == []
     await client.patch(STOCK_POOLS, stock.key, {"metadata": {"finalizers": None}})

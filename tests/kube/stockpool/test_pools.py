@@ -1,4 +1,4 @@
-"""Pools are kept at their size on a real server; the tests play users and the units."""
+"""Pools at their size on a real server; the tests play the users and the units' controller."""
 
 from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.runtime.client.client import Client

@@ -1,4 +1,4 @@
-"""Pools that cannot be made right, on a real server, and how they recover."""
+"""Pools whose units cannot be created, on a real server, and their recovery."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -77,7 +77,9 @@ async def test_units_rejected_by_the_server_are_reported_and_not_retried_endless
 
 @asynccontextmanager
 async def refusing_units(admin: AdminClient, namespace: str) -> AsyncIterator[None]:
-    """The server finds every new unit of the namespace invalid for the length of the block."""
+    """Make the server refuse every new unit of the namespace as invalid, for the length of the
+    block.
+    """
     api, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{namespace}"
     policy = {
         "matchConstraints": {
@@ -107,7 +109,7 @@ async def refusing_units(admin: AdminClient, namespace: str) -> AsyncIterator[No
 
 
 async def refused(admin: AdminClient, namespace: str) -> bool:
-    """Whether a new unit would be refused."""
+    """Return whether a new unit would be refused."""
     path = f"/apis/{API_VERSION}/namespaces/{namespace}/gpuunits"
     body = {
         "apiVersion": API_VERSION,
@@ -139,7 +141,7 @@ async def test_the_declared_permissions_are_enough(
 
 
 async def grant(admin: AdminClient, namespace: str) -> None:
-    """Give the controller's account what the work on pools asks for, and no more."""
+    """Give the controller's account only the permissions that the work on pools needs."""
     held = rbac.merge_rules(replace(rule, namespace=namespace) for rule in RULES)
     root = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
     await admin.create(f"{root}/roles", rbac.role("controller", namespace, held))

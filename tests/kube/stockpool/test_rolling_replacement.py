@@ -1,4 +1,4 @@
-"""A pool whose envelope changes, on a real server."""
+"""A pool whose resources change, on a real server."""
 
 import asyncio
 

@@ -1,7 +1,7 @@
-"""Invocations that release 0.1.0 (commit 0e22fbe) has left in the queue come to their end.
+"""Invocations that release 0.1.0 (commit 0e22fbe) has left in the queue: each gets its outcome.
 
-The records and messages are those of tests/unit/golden, and are put into a real queue as the bytes
-that they were; the present activator and a present worker do the rest.
+The records and messages are those of tests/unit/golden. They are put into a real queue byte for
+byte; the present activator and a present worker do the rest.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -32,7 +32,7 @@ from tests.unit.golden.data import cases_by_name
 
 NO_API: Final = "http://127.0.0.1:1"
 FUNCTION: Final = "echo"
-# What has just been written has been quiet for long enough.
+# A clock on which records that were just written have been quiet for long enough.
 LATER: Final = ShiftedClock(QUIET_MS / 1000 + 1)
 SWEPT: Final = cases_by_name("activator_writes", "work")
 HANDED: Final = cases_by_name("worker_writes", "messages")
@@ -40,7 +40,7 @@ HANDED: Final = cases_by_name("worker_writes", "messages")
 
 @dataclass(frozen=True)
 class Left:
-    """What the release had in the queue for an invocation, and what must come of it."""
+    """The data of an invocation that the release had in the queue, and its expected result."""
 
     kept: Mapping[str, str]
     state: InvocationState
@@ -51,12 +51,12 @@ class Left:
 
 
 def swept(name: str, state: InvocationState, **more: Any) -> Left:
-    """An invocation that only a sweep can bring on."""
+    """Return an invocation that only a sweep can advance."""
     return Left(SWEPT[f"sweep: {name}"].given["kept"], state, **more)
 
 
 def handed(name: str, state: InvocationState, **more: Any) -> Left:
-    """An invocation with its message."""
+    """Return an invocation with its message."""
     given = HANDED[name].given
     call = {f"runtime.serverless.invoke.{FUNCTION}.order-1": given["message"]}
     return Left({**given["kept"], **call}, state, **more)
@@ -98,7 +98,7 @@ async def put(functions: FunctionsClient, uid: str, invocation_id: str, left: Le
 
 
 def is_over(record: InvocationRecord) -> bool:
-    """Whether the record has its outcome, and the outcome is told."""
+    """Return whether the record has its outcome, and the outcome is published."""
     return record.is_final and record.published
 
 
@@ -118,7 +118,7 @@ async def test_what_was_left_is_brought_to_its_one_end(
             await eventually(lambda: has_a_consumer(functions), timeout_seconds=150)
             for invocation_id, left in LEFT.items():
                 await put(functions, uid, invocation_id, left)
-            # The worker below is let in for whatever function it is.
+            # The worker below is accepted for any function.
             await functions.wait_record(FUNCTION, "orphan", is_over)
             async with run_worker(queue.admin_url, FUNCTION, socket):
                 found = {
@@ -137,14 +137,14 @@ async def test_what_was_left_is_brought_to_its_one_end(
 
 
 async def has_a_consumer(functions: FunctionsClient) -> bool:
-    """Whether the activator has made the consumer of the function."""
+    """Return whether the activator has created the consumer of the function."""
     stream = "RUNTIME_INVOCATIONS"
     found = await functions.jetstream.consumers_info(stream)
     return FUNCTION in {each.name for each in found}
 
 
 async def test_a_run_of_a_worker_that_is_gone_goes_on_with_its_message(tmp_path: Path) -> None:
-    """The record names the place of its message in the stream, which is the second."""
+    """Test a record that names the position of its message in the stream, which is the second."""
     given = HANDED["the worker before is gone"].given
     async with new_nats_server(tmp_path / "queue") as queue, world_of(queue, FUNCTION) as world:
         await world.create_streams()
@@ -174,7 +174,7 @@ async def test_a_run_of_a_worker_that_is_gone_goes_on_with_its_message(tmp_path:
 
 @asynccontextmanager
 async def world_of(queue: NATSServer, name: str) -> AsyncIterator[FunctionHarness]:
-    """The function of that name on a queue for the length of the block."""
+    """Create the function of that name on a queue for the length of the block."""
     client = await nats.connect(queue.admin_url)
     try:
         yield FunctionHarness(client, name)

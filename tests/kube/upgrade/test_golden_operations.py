@@ -1,7 +1,8 @@
-"""Operations that release 0.1.0 (commit 0e22fbe) has begun are finished by the present API.
+"""Operations that release 0.1.0 (commit 0e22fbe) has begun: the present API finishes them.
 
-The records, and what the dead process had done for them, are those of tests/unit/golden: they are
-put into a real API server as they were written, and nothing but their own text says what was asked.
+The operations, and the objects that the dead process had created for them, are those of
+tests/unit/golden. They are put into a real API server as they were written, and only their own text
+says what was requested.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ from tests.unit.golden.data import Case, cases_by_name
 from tests.unit.golden.recorded_api import CONFIGURATION
 
 REQUESTS: Final = cases_by_name("operations", "requests")
-# After how many of its writes the process of the release has died.
+# The number of writes after which the process of the release died.
 LEFT: Final = [
     ("unit, only what is required", 1, "begun"),
     ("unit, only what is required", 2, "its stock is claimed"),
@@ -54,18 +55,18 @@ LEFT: Final = [
     ("function, everything", 1, "begun"),
     ("function, everything", 2, "its function is made, and it is not closed"),
 ]
-# One of each type, which do not take each other's names.
+# One request of each type; their names do not collide.
 TOGETHER: Final = [name for name in REQUESTS if name.endswith(", everything")]
 
 
 def configuration(site: IsolatedInstallation) -> dict[str, Any]:
-    """What an API of the site is told."""
+    """Return the configuration of an API of the site."""
     return {**CONFIGURATION, "namespaces": namespace_settings(site)}
 
 
 @asynccontextmanager
 async def a_replica(site: IsolatedInstallation) -> AsyncIterator[KubeServices]:
-    """The use cases of a process of the present API for the length of the block."""
+    """Run the use cases of one process of the present API for the length of the block."""
     async with open_gateway(site.api_kubeconfig) as gateway, asyncio.TaskGroup() as group:
         where = service_settings(msgspec.convert(configuration(site), Config))
         parts = (CollectorRegistry(), SystemClock(), Random(7), lambda: uuid4().hex)
@@ -76,7 +77,7 @@ async def a_replica(site: IsolatedInstallation) -> AsyncIterator[KubeServices]:
 
 
 async def record_of(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
-    """The record of a request as it is now."""
+    """Return the present operation of a request."""
     name = case.made["writes"][0]["at"].rpartition("/")[2]
     path = site.path("operations", name, namespace=site.namespaces.system)
     found: dict[str, Any] = await site.admin.get(path)
@@ -84,7 +85,7 @@ async def record_of(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
 
 
 async def finished(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
-    """The record once it is closed."""
+    """Wait until the operation is closed; return it."""
     return await eventually(
         lambda: record_of(site, case),
         lambda found: found.get("status", {}).get("phase") == OperationPhase.SUCCEEDED,
@@ -92,7 +93,7 @@ async def finished(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
 
 
 async def made_by(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
-    """What the operation of a request has made, by name and wherever it is."""
+    """Return all objects that the operation of a request has created, by name, in any namespace."""
     plural = case.made["writes"][-2]["at"].partition(" ")[0]
     spaces = (site.namespaces.stock, site.namespaces.instance)
     found = [each for space in spaces for each in await site.list(plural, namespace=space)]
@@ -105,23 +106,23 @@ async def made_by(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
 
 
 def wanted(case: Case) -> dict[str, Any]:
-    """What the release would have made for a request, by name."""
+    """Return the objects that the release would have created for a request, by name."""
     created = [each["body"] for each in case.made["writes"][1:] if each["verb"] == "create"]
     return {each["metadata"]["name"]: each for each in created}
 
 
 def uids(made: Mapping[str, Any]) -> dict[str, str]:
-    """The uids of objects, by name."""
+    """Return the uids of objects, by name."""
     return {name: each["metadata"]["uid"] for name, each in made.items()}
 
 
 def listed(record: Mapping[str, Any]) -> dict[str, str]:
-    """The uids of what a record lists, by name."""
+    """Return the uids of the objects that an operation lists, by name."""
     return {each["name"]: each["uid"] for each in record["status"]["objects"]}
 
 
 def something_else(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes another request of a body."""
+    """Return a changed body that makes a different request."""
     others = {"size": "7Gi", "replicas": 7, "image": "example/other:1"}
     name = next(each for each in others if each in body)
     return {name: others[name]}

@@ -1,4 +1,4 @@
-"""A new release is installed while units run: what is stored stays, and so do users' pods."""
+"""An upgrade while units run: stored objects and users' pods stay."""
 
 from typing import Any
 
@@ -19,7 +19,9 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 async def stored(site: IsolatedInstallation) -> dict[str, Any]:
-    """Every object of ours as people wrote it, by its uid; what is said about it may change."""
+    """Return every object of ours as people wrote it, by its uid, without the status, which may
+    change.
+    """
     where = [(each.plural, ns) for each in RESOURCES for ns in (site.namespaces.stock, "")]
     found = [item for kind, ns in where for item in await site.list(kind, namespace=ns)]
     return {
@@ -28,14 +30,14 @@ async def stored(site: IsolatedInstallation) -> dict[str, Any]:
 
 
 async def pods(site: IsolatedInstallation) -> set[str]:
-    """Those of units; the pods that fill and show storages come and go."""
+    """Return the uids of the units' pods; the pods that prepare and serve storages come and go."""
     names = (site.namespaces.stock, site.namespaces.instance)
     found = [await site.list("pods", namespace=name, labelSelector=UNIT_LABEL) for name in names]
     return {each["metadata"]["uid"] for items in found for each in items}
 
 
 async def has_looked_at(registry: CollectorRegistry, loop: str) -> float:
-    """How often a loop has come to the end of a turn."""
+    """Return how many passes a loop has completed successfully."""
     labels = {"controller": loop, "result": "success"}
     return registry.get_sample_value("controller_runtime_reconcile_total", labels) or 0.0
 
