@@ -1,4 +1,4 @@
-"""Idempotent operations: each takes effect once, however often and at which replica it is sent."""
+"""Idempotent operations: each takes effect once, at any number of repeats and on any replica."""
 
 import asyncio
 from pathlib import Path

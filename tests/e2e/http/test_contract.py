@@ -90,7 +90,7 @@ async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterat
 async def stocked(product: ProductProcess) -> None:
     """Seed stock of the spec that the examples name.
 
-    A unit can then be created however slowly units become ready.
+    A unit can then be created even if stock units become ready slowly.
     """
     caller, spec = ApiClient(product.url, token=TOKEN), units_examples.CREATE["specName"]
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}

@@ -23,7 +23,7 @@ async def connected(
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """Open a connection on which `first` is sent before the server has accepted it.
 
-    However slow the machine is, these bytes are not late.
+    So these bytes are not late even on a slow machine.
     """
 
     async def answer(_: web.Request) -> web.Response:

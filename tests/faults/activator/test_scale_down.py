@@ -62,8 +62,7 @@ async def test_a_surplus_worker_finishes_what_it_runs(
     busy = {await held.wait_running_worker("one"), await held.wait_running_worker("two")}
     assert len(busy) == 2
 
-    # one worker is enough for the two invocations that are left, and no worker is idle
-    await held.cancel("three")
+    await held.cancel("three")  # one worker suffices for the other two, and no worker is idle
     await held.wait_draining(await held.wait_removed(busy))
     held.release()
     assert await held.wait_outcomes() == {

@@ -1,4 +1,4 @@
-"""Cleanup of a test run: it leaves nothing behind, however it ends, and changes nothing of
+"""Cleanup of a test run: after any kind of end it leaves nothing behind, and changes nothing of
 others.
 """
 

@@ -22,7 +22,7 @@ from tests.support.wait.eventually import eventually
 log = logging.getLogger(__name__)
 
 CANDIDATE_NAMES = ("a", "b", "c")
-# So many further beats show that a leader continues whatever its predecessor does.
+# So many further beats show that a leader continues independently of its predecessor.
 MIN_FURTHER_ACTS = 50
 
 

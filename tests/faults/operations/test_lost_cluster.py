@@ -56,8 +56,10 @@ async def api(
 async def controller(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[ProductProcess]:
-    """Run a controller without leader election: on a slow machine an outage may outlast the lease,
-    and a controller that loses its lease has to end.
+    """Run a controller without leader election.
+
+    On a slow machine an outage may outlast the lease, and a controller that loses its lease has to
+    end.
     """
     kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
     changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
@@ -78,7 +80,7 @@ async def at_once(url: str) -> tuple[int, Any]:
 async def health(api: ProductProcess) -> dict[str, Any]:
     """Return the health answer.
 
-    It must arrive within the promised time whatever the state of Kubernetes.
+    It must arrive within the promised time in any state of Kubernetes.
     """
     status, body = await at_once(f"{api.url}/api/v1/health")
     assert status == 200

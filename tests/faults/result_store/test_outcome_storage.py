@@ -1,4 +1,4 @@
-"""Outcomes on the way to PostgreSQL: each arrives once, whatever is down in between."""
+"""Outcomes on the way to PostgreSQL: each arrives once, in spite of outages in between."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -36,7 +36,7 @@ from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
 MINE, OTHER = WorkerUser("mine", "uid-1"), WorkerUser("other", "uid-2")
-# An accepted client gets an answer; a refused client hears nothing, however long it listens.
+# An accepted client gets an answer; a refused client hears nothing, even after a long wait.
 PATIENCE_SECONDS = 60
 SILENCE_SECONDS = 0.5
 RECORDS, CALLS = f"KV_{NAMES.record_bucket}", NAMES.invocations_stream

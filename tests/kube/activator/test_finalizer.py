@@ -22,8 +22,7 @@ from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NO_API = "http://127.0.0.1:9"
-# the queue accepts it, but a dead letter with the whole message would be too large
-ODD = b"?" * 900_000
+ODD = b"?" * 900_000  # the queue accepts it, but no dead letter can hold all of it
 
 
 async def installed_function(functions: FunctionsClient, **spec: object) -> str:

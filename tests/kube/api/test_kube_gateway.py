@@ -240,8 +240,9 @@ async def test_a_full_quota_is_reported_before_a_taken_name(
 async def test_creates_that_collide_over_a_quota_can_be_tried_again(
     gateway: RestKubeClient, installation: IsolatedInstallation, here: str
 ) -> None:
-    """Conflict on a quota: other requests change it all the time, so the server cannot count the
-    new object.
+    """Test a conflict on a quota.
+
+    Other requests change it all the time, so the server cannot count the new object.
     """
     await installation.create("resourcequotas", {"metadata": {"name": "few"}}, namespace=here)
 
@@ -298,8 +299,7 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
     assert {type(failure) for failure in failures} == {kube_errors.ThrottledError}
     assert all(getattr(failure, "retry_after", 0) >= 1 for failure in failures)
     refusals = registry.get_sample_value("rest_client_requests_total", labels) or 0
-    # the server first asks for one second, and the client waits that long
-    assert refusals > len(failures)
+    assert refusals > len(failures)  # the first answer asks for one second, and is obeyed
 
 
 @asynccontextmanager

@@ -1,6 +1,4 @@
-"""Idle installation: no writes, whatever the number of objects, counted by the API server
-itself.
-"""
+"""Idle installation: no writes with any number of objects, counted by the API server itself."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The prepare of a storage: whatever happens to the Job, a success is neither lost nor repeated."""
+"""The prepare of a storage: after any fate of the Job, a success is neither lost nor repeated."""
 
 import pytest
 
@@ -324,8 +324,9 @@ async def test_a_storage_cannot_be_a_copy_of_itself(installation: IsolatedInstal
 async def test_pods_that_were_left_behind_are_waited_for(
     installation: IsolatedInstallation,
 ) -> None:
-    """Test orphaned pods, as after `kubectl delete job --cascade=orphan`: two pods must never write
-    at the same time.
+    """Test orphaned pods, as after `kubectl delete job --cascade=orphan`.
+
+    Two pods must never write at the same time.
     """
     async with run_controller(installation):
         await create_storage(installation, simulated_prepare_storage("data", run_for=PAUSED))

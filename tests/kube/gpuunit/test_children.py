@@ -69,8 +69,9 @@ async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]
 
 
 async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
-    """Create the unit and return it as the server has it: without a real owner its children are
-    garbage collected.
+    """Create the unit; return it as the server has it.
+
+    Without a real owner its children are garbage collected.
     """
     body = msgspec.to_builtins(unit)
     del body["metadata"]["uid"]

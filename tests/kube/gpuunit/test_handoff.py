@@ -33,9 +33,7 @@ SLOW = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
 
 
 async def all_handed_over(site: IsolatedInstallation, orders: Sequence[CreateUnitSteps]) -> None:
-    """Wait until every unit is ready on the node of its claimed stock unit, and the stock
-    is gone.
-    """
+    """Wait until all units are ready on their stock units' nodes, and the stock is gone."""
     count = len(orders)
     units = await eventually(lambda: ready_units(site), lambda found: len(found) == count)
     assert nodes_of(units) == {
@@ -153,9 +151,7 @@ async def going_stock(site: IsolatedInstallation) -> list[dict[str, Any]]:
 
 
 async def released(site: IsolatedInstallation, order: CreateUnitSteps) -> dict[str, Any]:
-    """Wait until the stock unit of the order has no stock claim and can be claimed; return the
-    unit.
-    """
+    """Wait until the order's stock unit has no stock claim and is claimable; return the unit."""
     return await eventually(
         lambda: site.get_stock(order.stock_name),
         lambda stock: (

@@ -34,8 +34,9 @@ async def images(site: IsolatedInstallation) -> dict[str, str]:
 
 
 async def settled(site: IsolatedInstallation, image: str, names: list[str]) -> list[dict[str, Any]]:
-    """Wait until the units of `names` run `image` and all are ready for their generation; return
-    the units.
+    """Wait until the units of `names` run `image` and all units are current; return all units.
+
+    A unit is current when it is ready for its generation.
     """
     await eventually(
         lambda: images(site), lambda run: all(run.get(name) == image for name in names)

@@ -187,7 +187,7 @@ async def test_a_quota_is_named_and_the_unit_starts_once_it_is_lifted(
 
 
 async def limit(site: IsolatedInstallation, hard: dict[str, str]) -> None:
-    """Create a quota and wait until the server enforces it: admission must know the quota."""
+    """Create a quota and wait until the server enforces it; admission must know the quota."""
     await site.create("resourcequotas", {"metadata": {"name": "little"}, "spec": {"hard": hard}})
     await eventually(lambda: is_refused(site))
 

@@ -94,7 +94,7 @@ async def test_a_pool_that_is_being_deleted_counts_claims_and_gets_no_more_units
         await client.patch(STOCK_POOLS, stock.key, held)
         await client.delete(STOCK_POOLS, stock.key)
         await stock.claim_unit("warm-0")
-        # or the stock claim would never be counted
+        # else the stock claim would wait without end
         await stock.wait_pool(lambda pool: pool.status.claimed)
     assert await stock.unclaimed_names() == []
     await client.patch(STOCK_POOLS, stock.key, {"metadata": {"finalizers": None}})

@@ -122,7 +122,7 @@ def listed(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def something_else(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a changed body that makes a different request."""
+    """Return changed fields that make a body a different request."""
     others = {"size": "7Gi", "replicas": 7, "image": "example/other:1"}
     name = next(each for each in others if each in body)
     return {name: others[name]}

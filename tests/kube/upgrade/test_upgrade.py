@@ -19,8 +19,9 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 async def stored(site: IsolatedInstallation) -> dict[str, Any]:
-    """Return every object of ours as people wrote it, by its uid, without the status, which may
-    change.
+    """Return every object of ours as people wrote it, by its uid.
+
+    The status is left out, because it may change.
     """
     where = [(each.plural, ns) for each in RESOURCES for ns in (site.namespaces.stock, "")]
     found = [item for kind, ns in where for item in await site.list(kind, namespace=ns)]
