@@ -53,7 +53,7 @@ def control_plane(run_dir: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def installed_control_plane(control_plane: ControlPlane) -> ControlPlane:
-    """Return the control plane after applying our manifests and writing our accounts'
+    """Return the control plane after applying our manifests and writing the accounts'
     kubeconfigs.
     """
     asyncio.run(product_processes.install_product(control_plane))
@@ -78,8 +78,9 @@ def notes_admin(control_plane: ControlPlane) -> AdminClient:
 
 @pytest.fixture
 def unused_tcp_port() -> int:
-    """Return a free port to listen on; the kernel gives it to no outgoing connection
-    before that.
+    """Return a free port to listen on.
+
+    The kernel gives the port to no outgoing connection before that.
     """
     return new_port()
 

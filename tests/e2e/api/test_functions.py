@@ -33,9 +33,7 @@ def a_function(**changes: Any) -> dict[str, Any]:
 
 
 async def held(ingress: InvocationApi, name: str) -> None:
-    """Add the activator's finalizer to a function, because the activator has to settle its
-    queue.
-    """
+    """Add the activator's finalizer to a function. The activator then has to settle its queue."""
     patch = {"metadata": {"finalizers": [QUEUE_FINALIZER]}}
     await ingress.installation.admin.patch(ingress.installation.path("functions", name), patch)
 

@@ -83,7 +83,7 @@ async def test_health_counts_nodes_and_units(product: RunningProduct) -> None:
     async def look() -> tuple[dict[str, Any], int, int]:
         """Return the API's health answer and the numbers of listed objects.
 
-        Consumed stock and objects of other tests are still being deleted.
+        Consumed stock and objects that other tests left are still being deleted.
         """
         stock, units = await listed(product.api, STOCK), await listed(product.api, UNITS)
         return (await product.api.get(HEALTH)).data, len(stock.data), len(units.data)

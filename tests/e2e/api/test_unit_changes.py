@@ -1,6 +1,4 @@
-"""Changes of a unit over HTTP: an absent field stays, an object is replaced, null clears a
-field.
-"""
+"""Changes of a unit over HTTP: an absent field stays, an object is replaced, null clears one."""
 
 from typing import Any
 

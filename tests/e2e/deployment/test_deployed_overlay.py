@@ -84,9 +84,7 @@ async def new_passwords(plane: ControlPlane, home: Path) -> dict[str, str]:
 
 
 def moved(shipped: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
-    """Return the settings for this machine, without the ports, which each process gets
-    separately.
-    """
+    """Return the settings for this machine without the ports, which each process gets itself."""
     text = yaml.safe_dump({key: value for key, value in shipped.items() if key not in ADDRESSES})
     for there, here in changes.items():
         text = text.replace(there, here)
@@ -144,9 +142,7 @@ async def test_the_shipped_roles_allow_all_documented_requests(
 
 
 async def everything_is_deleted(api: ApiClient) -> None:
-    """Delete all objects; a storage only after the unit that holds it, and a pool with its
-    stock.
-    """
+    """Delete all objects: a storage only after the unit that holds it, a pool with its stock."""
     for place in (f"{UNITS}/story", f"{POOLS}/story", f"{STORAGES}/story"):
         await eventually(partial(api.delete, place), lambda seen: seen.status == 404)
     for stock in (await api.get(STOCK)).data:

@@ -1,6 +1,4 @@
-"""Graceful shutdown: no request is lost, in flight or on a kept-alive connection of a real
-socket.
-"""
+"""Graceful shutdown: no request is lost, in flight or on a kept-alive connection."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,9 +21,7 @@ from tests.support.wait.eventually import eventually
 
 
 class SlowApp:
-    """An application with one fast route and with routes that answer, or end their answer, on
-    command.
-    """
+    """An application with one fast route; the others answer, or end their answer, on command."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()

@@ -1,6 +1,4 @@
-"""`make up CLUSTER=current`: an installation on a cluster of another operator, after
-confirmation.
-"""
+"""`make up CLUSTER=current`: an installation on an operator's own cluster, after confirmation."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -26,9 +24,7 @@ OURS = {
 
 @pytest.fixture
 async def system(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[LocalSystem]:
-    """Prepare a user whose current context is the test run's control plane, without our
-    manifests.
-    """
+    """Prepare a user whose current context is the run's control plane, without our manifests."""
     kubectl = admin_kubectl(control_plane)
     await kubectl.run("delete", "clusterrole", "gpu-runtime:runtime-api", "--ignore-not-found")
     user = {"KUBECONFIG": str(control_plane.layout.admin_kubeconfig)}

@@ -236,8 +236,9 @@ async def test_an_extra_api_process_is_stopped_by_make_down(
 
 
 def makers_of_shared_memory() -> set[int]:
-    """Return the pids that created shared memory segments that still exist; only Linux
-    lists them.
+    """Return the pids that created shared memory segments that still exist.
+
+    Only Linux lists them.
     """
     _, *segments = SHARED_MEMORY.read_text().splitlines() if SHARED_MEMORY.exists() else [""]
     return {int(segment.split()[4]) for segment in segments}

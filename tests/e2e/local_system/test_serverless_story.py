@@ -55,8 +55,9 @@ async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[Functi
 
 
 async def a_noting_function(api: ApiClient, notebook: Path) -> str:
-    """Create a function that logs its calls to a file, with enough workers that some can
-    be killed.
+    """Create a function that logs its calls to a file.
+
+    It has enough workers that some can be killed.
     """
     asked = {
         "operationID": "make-noting",
@@ -78,8 +79,9 @@ async def a_noting_function(api: ApiClient, notebook: Path) -> str:
 
 
 class Callers:
-    """Callers that retry on any replica until they get an answer; the id makes it one
-    invocation.
+    """Callers that retry on any replica until they get an answer.
+
+    The id makes it one invocation.
     """
 
     def __init__(self, urls: list[str], world: FunctionHarness, randomness: random.Random) -> None:

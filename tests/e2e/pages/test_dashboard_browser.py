@@ -1,6 +1,4 @@
-"""The operations page in a real browser: live updates, a visible sign of stale data, no
-other host.
-"""
+"""The operations page in a real browser: live, marked when stale, without other hosts."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -70,9 +68,7 @@ def text(selector: str) -> str:
 
 
 def shows(selector: str, *words: str) -> str:
-    """Return a JavaScript expression that tells whether the selected element shows all the
-    words.
-    """
+    """Return a JavaScript expression that tells whether the element shows all the words."""
     return " && ".join(f"({text(selector)}).includes({word!r})" for word in words)
 
 

@@ -1,6 +1,4 @@
-"""Crashes of the activator at every single await while it settles what a deleted function
-leaves.
-"""
+"""Crashes of the activator at every single await while it settles a deleted function."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -65,8 +63,9 @@ async def test_a_function_is_deleted_completely_although_the_activator_crashes_a
 
 
 async def leave_things_open(world: FunctionHarness) -> None:
-    """Create a queued invocation, one without its message, one of a lost worker, and an invalid
-    message.
+    """Create the cases of a deleted function.
+
+    One invocation is queued, one has no message, one has a lost worker, and one message is invalid.
     """
     await world.submit("queued")
     await world.create_record("unsent")

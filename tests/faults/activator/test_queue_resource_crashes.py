@@ -1,6 +1,4 @@
-"""Crashes of the activator at any write, while a function begins or ends: the next one
-continues.
-"""
+"""Crashes of the activator at any write while a function begins or ends: the next continues."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager

@@ -28,8 +28,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def make_function(
     installed_control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[MakeFunction]:
-    """Return a factory of functions with at most two workers, on a site with all components and
-    real pods.
+    """Return a factory of functions with at most two workers.
+
+    The site has all components and real pods.
     """
     home, kubeconfig = (
         tmp_path_factory.mktemp("scale-down"),

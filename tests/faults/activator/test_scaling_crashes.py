@@ -1,5 +1,6 @@
-"""Crashes of the activator at any write: the next one continues, and no worker is created twice or
-lost.
+"""Crashes of the activator at any write: the next one continues.
+
+No worker is created twice or lost.
 """
 
 from pathlib import Path
@@ -23,8 +24,9 @@ ENOUGH_WRITES = 16
 
 
 async def up_and_down(functions: FunctionsClient, name: str) -> None:
-    """Wait until the function gets its one worker; then wait until it needs none and loses the
-    worker.
+    """Wait until the function gets its one worker.
+
+    Then wait until it needs none and loses the worker.
     """
     await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
     await functions.patch_spec(name, minWorkers=0)

@@ -22,8 +22,9 @@ pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 async def test_a_hand_off_survives_a_crash_at_every_write(
     installation: IsolatedInstallation,
 ) -> None:
-    """Create one unit for each write, with a crash before and after the write, on one full
-    cluster.
+    """Create one unit for each write on one full cluster.
+
+    The controller crashes before or after that write took effect.
     """
     async with run_controller(installation):
         stock = await fill_cluster(

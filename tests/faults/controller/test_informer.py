@@ -197,8 +197,9 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
 async def test_the_longest_line_that_a_server_sends_is_read_whole(
     control_plane: ControlPlane, notes_admin: AdminClient, client: Client, namespace: str
 ) -> None:
-    """Check the largest object: etcd accepts requests of 1.5 MiB; a unit test checks
-    longer lines.
+    """Check the largest object.
+
+    etcd accepts requests of 1.5 MiB; a unit test checks longer lines.
     """
     metrics, clock = InformerMetrics(CollectorRegistry()), SystemClock()
     informer = Informer(client, WatchScope(NOTES, namespace), metrics, clock, Random(7))

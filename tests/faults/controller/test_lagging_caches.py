@@ -1,5 +1,6 @@
-"""Lagging caches: the watch of one kind returns long after the others; units do not depend on the
-order.
+"""Lagging caches: the watch of one kind returns long after the others.
+
+Units do not depend on the order of the watches.
 """
 
 from typing import Any

@@ -72,8 +72,9 @@ async def survived(
     place: tuple[str, str],
     dying: AbstractAsyncContextManager[CrashingRestClient],
 ) -> str:
-    """Disturb a unit; return the write at which the controller died, or empty if the controller
-    lived.
+    """Disturb a unit; return the write at which the controller died.
+
+    The result is empty if the controller lived.
     """
     name, node = place
     (old,) = await unit_pods(site, name)
@@ -92,8 +93,9 @@ def nominates(line: str) -> bool:
 
 
 async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str, Any]:
-    """Let the old pod end once its node is nominated; return the unit when another pod
-    runs for it.
+    """Let the old pod end once its node is nominated.
+
+    Return the unit when another pod runs for it.
     """
     await eventually(
         lambda: unit_pods(site, name),

@@ -190,9 +190,7 @@ async def disturb(stock: StockPoolFixture, turn: int) -> None:
 
 
 async def ended(stock: StockPoolFixture, consumed: int) -> bool:
-    """Return whether the pool is full of the right units, and has counted each unit that
-    it lost.
-    """
+    """Return whether the pool is full of the right units and has counted each lost unit."""
     pool = await stock.get_pool()
     fresh = pool.status.observed_generation == pool.metadata.generation
     counted = (pool.status.allocated, pool.status.claimed) == (consumed, ())

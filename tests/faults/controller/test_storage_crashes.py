@@ -44,8 +44,8 @@ Part = Callable[[IsolatedInstallation], Coroutine[Any, Any, None]]
 
 
 async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
-    """Test one site for each write, with a crash before and after the write; return the
-    last calls.
+    """Test one site for each write, crashing before and after it took effect; return the last
+    calls.
     """
     calls: list[str] = []
     for first in range(0, 2 * ENOUGH_WRITES, AT_ONCE):
@@ -130,9 +130,7 @@ async def test_a_recovery_survives_a_crash_at_every_write(
 async def test_a_mount_survives_a_crash_at_every_write(
     installed_control_plane: ControlPlane,
 ) -> None:
-    """Test from the first unit's mount until the next unit has the storage, after the first is
-    gone.
-    """
+    """Test from the first unit's mount to the mount of the next unit, after the first is gone."""
 
     async def begin(site: IsolatedInstallation) -> None:
         await create_storage(site, storage_manifest(NAME, storageClassName="sim-wait"))
@@ -154,9 +152,7 @@ async def test_a_mount_survives_a_crash_at_every_write(
 
 
 async def one_has_it_and_ends(site: IsolatedInstallation, units: set[str]) -> None:
-    """Wait until one of the units runs with the storage and no other has a pod; then delete that
-    unit.
-    """
+    """Wait until one unit runs with the storage and no other has a pod; then delete that unit."""
     lock = await eventually(
         lambda: held(site),
         lambda lock: lock is not None and lock.unit in units,

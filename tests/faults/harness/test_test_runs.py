@@ -1,6 +1,4 @@
-"""Cleanup of a test run: after any kind of end it leaves nothing behind, and changes nothing of
-others.
-"""
+"""Cleanup of a test run after any kind of end: nothing is left, and nothing of others changes."""
 
 import asyncio
 import os

@@ -1,6 +1,4 @@
-"""Callers, crashing replicas and real workers at once: the guarantees hold for what was
-accepted.
-"""
+"""Callers, crashing replicas and real workers at once: the guarantees hold for accepted calls."""
 
 import asyncio
 import random
@@ -109,8 +107,9 @@ class Callers:
         return answer.status != 503
 
     async def _try(self, method: str, key: str, more: str, chance: random.Random) -> None:
-        """Send the request and accept any result: it may be too late, too early, or all replicas
-        may be down.
+        """Send the request and accept any result.
+
+        The request may be too late or too early, or all replicas may be down.
         """
         path = invocation_path(self._world.function_name, key) + more
         try:

@@ -36,8 +36,9 @@ log = logging.getLogger(__name__)
 
 
 class LeaderWork:
-    """The work that only a leader may do: it appends to the log and checks the fence before each
-    line.
+    """The work that only a leader may do.
+
+    It appends to the log and checks the fence before each line.
     """
 
     def __init__(self, elector: LeaderElector, identity: str, path: Path) -> None:

@@ -101,8 +101,9 @@ class Election:
 async def run_election(
     plane: ControlPlane, state_dir: Path, count: int, settings: ElectionSettings
 ) -> AsyncIterator[Election]:
-    """Run an election over a Lease named after the folder; require that no two leaderships
-    overlap.
+    """Run an election over a Lease named after the folder.
+
+    Require that no two leaderships overlap.
     """
     candidates = Election(state_dir / "reigns")
     async with AsyncExitStack() as stack:

@@ -9,7 +9,7 @@ NANOSECONDS = 1e-9
 
 @dataclass(frozen=True)
 class Leadership:
-    """One leadership: its first and its last fenced act, in seconds of the machine's monotonic
+    """One leadership: its first and last fenced act, in seconds of the machine's monotonic
     clock.
     """
 

@@ -31,9 +31,7 @@ class CancelWithAnswer:
     async def befalls(
         self, step: AsyncCall, moment: int, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Return whether the step reached that moment before it was over; it must have
-        ended then.
-        """
+        """Return whether the step reached that moment before its end; require that it has ended."""
         async with asyncio.TaskGroup() as group:
             self._left = moment
             self._task = group.create_task(step())

@@ -121,8 +121,9 @@ async def test_every_nats_user_may_use_its_subjects(queue: NATSServer) -> None:
 
 
 async def test_nats_refuses_a_wrong_password(queue: NATSServer) -> None:
-    """Test without an auth callout service: workers wait in vain, other users are refused
-    at once.
+    """Test without an auth callout service.
+
+    Workers wait in vain, other users are refused at once.
     """
     for user in ("admin", "runtime-api", "worker.echo.uid"):
         stranger = NATSConnection()

@@ -129,8 +129,9 @@ async def test_the_invariants_hold_in_random_schedules(
 async def told(
     world: RealEnvironment, commands: list[CreateUnit | SeedStock]
 ) -> list[CallerResult]:
-    """Send all commands at once, each to the replicas in turn until one answers; return the
-    answers.
+    """Send all commands at once; return the answers.
+
+    Each command goes to the replicas in turn until one answers.
     """
     processes, turns = world.processes(Random(0)), itertools.count()
     replicas = ApiReplicas(lambda: processes.new(world.gateway()))

@@ -1,6 +1,4 @@
-"""Two replicas of each program, with the shipped settings: the loss of one replica loses
-no unit.
-"""
+"""Two replicas of each program with the shipped settings: the loss of one loses no unit."""
 
 import asyncio
 import signal

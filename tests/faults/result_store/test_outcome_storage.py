@@ -69,8 +69,9 @@ class ResultStoreFixture:
         return serving(config, CollectorRegistry(), SystemClock())
 
     async def tell(self, *outcomes: OutcomeMessage, once: bool = True, by: str = "") -> None:
-        """Publish outcomes as workers do, as function `by` if given, else as each outcome's own
-        function.
+        """Publish outcomes as workers do.
+
+        The subject is that of function `by`, or of the outcome's own function if `by` is empty.
         """
         jetstream = self.client.jetstream()
         for each in outcomes:

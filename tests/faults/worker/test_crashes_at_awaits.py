@@ -142,8 +142,9 @@ async def told_to_end(
 
 
 async def require_nothing_runs(world: FunctionHarness) -> None:
-    """Require that an unfinished invocation waits for another worker, and not for the end of the
-    ack wait of its message.
+    """Require that an unfinished invocation is ready for another worker.
+
+    It must not wait for the end of its message's ack wait.
     """
     record, _ = await world.read_record("it")
     assert record.is_final or record.state is InvocationState.QUEUED, record

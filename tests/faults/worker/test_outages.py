@@ -112,8 +112,9 @@ async def test_a_worker_that_was_cut_off_for_longer_than_the_ack_wait_changes_no
 async def test_a_message_that_comes_again_to_the_same_worker_is_no_further_attempt(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    """Deliver three times, the maximum of attempts; without heartbeats the ack wait ends
-    each time.
+    """Deliver three times, the maximum of attempts.
+
+    Without heartbeats the ack wait ends each time.
     """
     async with (
         serve_recording_framework(harness.executions) as (framework, socket),

@@ -53,8 +53,9 @@ atexit.register(time.sleep, 3600)
 
 @pytest.fixture
 async def short_ack_wait_harness(nats_server: NATSServer) -> AsyncIterator[FunctionHarness]:
-    """Create a harness with a short ack wait, so that the messages of a silent worker soon go to
-    another.
+    """Create a harness with a short ack wait.
+
+    The messages of a silent worker soon go to another.
     """
     async with new_function_harness(nats_server) as made:
         yield made
@@ -222,8 +223,9 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
 
 
 def heed_ctrl_c() -> None:
-    """Handle SIGINT as in a terminal; a script starts its background processes with SIGINT
-    ignored.
+    """Handle SIGINT as in a terminal.
+
+    A script starts its background processes with SIGINT ignored.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

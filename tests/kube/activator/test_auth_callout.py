@@ -1,6 +1,4 @@
-"""Permissions of a function's worker credentials at the real queue: what they allow and
-what not.
-"""
+"""Permissions of a function's worker credentials at the real queue: all allowed and denied."""
 
 import asyncio
 import json
@@ -227,8 +225,9 @@ async def test_a_worker_is_denied_all_other_subjects(door: Door) -> None:
 
 @pytest.mark.parametrize("extent", ["all", "sub"])
 async def test_a_worker_removes_nothing_by_what_it_writes(door: Door, extent: str) -> None:
-    """Test roll-ups: a roll-up would replace all messages of its stream, also those of other
-    writers.
+    """Test roll-ups.
+
+    A roll-up would replace all messages of its stream, also those of other writers.
     """
     reports = f"$KV.{NAMES.worker_bucket}"
     await door.admin.jetstream(timeout=PATIENCE_SECONDS).publish(f"{reports}.other.w", b"report")
@@ -248,8 +247,9 @@ async def contents(door: Door) -> dict[str, int]:
 
 
 async def test_an_answer_cannot_be_sent_where_its_asker_may_not_write(door: Door) -> None:
-    """Test reply subjects: the server does not check them against the sender's rights; the account
-    does.
+    """Test reply subjects.
+
+    The server does not check them against the sender's rights; the account does.
     """
     record = NAMES.record_subject("mine.i")
     before = await contents(door)

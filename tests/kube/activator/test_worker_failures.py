@@ -1,6 +1,4 @@
-"""Workers that fail by their own program are kept and reported; workers without a node are
-deleted.
-"""
+"""Failing workers: those with a broken program are kept and reported, those without a node go."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -36,8 +34,9 @@ SECONDS = 120.0
 async def functions(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[FunctionsClient]:
-    """Run a site with all components; its activator treats every pending worker as pending for
-    long.
+    """Run a site with all components.
+
+    The activator's clock is ahead, so a worker without a node is overdue at once.
     """
     admin = installed_control_plane.layout.admin_kubeconfig
     async with (

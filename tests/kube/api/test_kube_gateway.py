@@ -284,8 +284,9 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
     installation: IsolatedInstallation,
     here: str,
 ) -> None:
-    """Limit the server to one request of ours at a time, so that most of many requests must be
-    retried.
+    """Limit the server to one request of ours at a time.
+
+    Most of many parallel requests must then be retried.
     """
     labels = {"code": "429", "method": "GET", "host": gateway.server.removeprefix("https://")}
 
@@ -304,9 +305,7 @@ async def test_a_busy_server_is_asked_again_and_says_when_to_come_back(
 
 @asynccontextmanager
 async def jailed(admin: AdminClient, namespace: str) -> AsyncIterator[None]:
-    """Give the API's requests in that namespace almost no server capacity for the length of the
-    block.
-    """
+    """Give the API's requests in that namespace almost no server capacity inside the block."""
     level = {
         "nominalConcurrencyShares": 0,
         "borrowingLimitPercent": 0,

@@ -40,8 +40,9 @@ LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 async def writes(admin: AdminClient) -> Counter[str]:
-    """Return how many writes to the watched resources the server has answered so far, by verb and
-    resource.
+    """Return the number of writes to the watched resources so far, by verb and resource.
+
+    Counted are the writes that the server has answered.
     """
     found = Counter[str]()
     for sample in SAMPLE.finditer(await admin.get("/metrics")):

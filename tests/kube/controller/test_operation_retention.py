@@ -61,8 +61,9 @@ async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIte
 
 
 async def record(client: Client, namespace: str, name: str, **status: Any) -> ObjectKey:
-    """Create an operation with a request, and with `status` if given; type and stock go to its
-    spec.
+    """Create an operation with a request, and with `status` if given.
+
+    Type and stock go to its spec.
     """
     spec = {key: status.pop(key) for key in ("type", "stock") if key in status}
     body: dict[str, Any] = {

@@ -1,6 +1,4 @@
-"""Exclusive mounts: one unit at a time has a storage, and no storage is removed from a running
-unit.
-"""
+"""Exclusive mounts: one unit at a time has a storage, and no running unit loses it."""
 
 import asyncio
 from random import Random

@@ -1,6 +1,4 @@
-"""The children of a unit: the API server stores them as they were built, so no second apply is
-needed.
-"""
+"""The children of a unit: stored as they were built, so that no second apply is needed."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any

@@ -1,6 +1,4 @@
-"""Drift of a unit's children: the controller restores its own fields and keeps those that others
-add.
-"""
+"""Drift of a unit's children: our fields are restored, and fields of others are kept."""
 
 from typing import Any
 
@@ -229,8 +227,9 @@ async def test_a_new_controller_finds_nothing_to_do(installation: IsolatedInstal
 
 
 async def versions(site: IsolatedInstallation) -> list[str]:
-    """Return the versions of the unit, its children and its pod: any write to one of them changes
-    the list.
+    """Return the versions of the unit, its children and its pod.
+
+    Any write to one of them changes the list.
     """
     found = [await site.get_unit("mine"), *await unit_pods(site, "mine")]
     return [

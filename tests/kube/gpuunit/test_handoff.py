@@ -1,6 +1,4 @@
-"""The hand-off from stock to a user's unit on the real scheduler: the GPU goes to the claiming
-unit.
-"""
+"""The hand-off from stock to a unit on the real scheduler: the GPU goes to the claiming unit."""
 
 import asyncio
 from collections.abc import Sequence

@@ -27,8 +27,9 @@ ANYTHING = (*FOLLOW, "update", "deletecollection")
 
 
 class Act(NamedTuple):
-    """An action that an account may or may not do; without a namespace or name it applies
-    to all.
+    """An action that an account may or may not do.
+
+    Without a namespace or name it applies to all.
     """
 
     account: str

@@ -59,8 +59,9 @@ class Resources:
         return f"{path}/{name}" if name else path
 
     async def create(self, kind: str, name: str = "a", **spec: Any) -> dict[str, Any]:
-        """Create a small valid object with the fields of `spec` in place of its own; an unknown
-        field is refused.
+        """Create a small valid object, with the fields of `spec` replaced.
+
+        An unknown field is refused.
         """
         body = {
             "apiVersion": API_VERSION,
@@ -110,8 +111,9 @@ def resources(definitions: None, admin: AdminClient, namespace: str) -> Resource
 
 @pytest.fixture
 def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
-    """Return kubectl as a person would run it, without a discovery cache from before the CRDs
-    existed.
+    """Return kubectl as a person would run it.
+
+    It has no discovery cache from before the CRDs existed.
     """
     return partial(admin_kubectl(control_plane).run, f"--cache-dir={tmp_path}")
 

@@ -1,6 +1,4 @@
-"""The content of the overlays: the server accepts it, our pods may run, our programs can
-read it.
-"""
+"""The content of the overlays: the server accepts it, our pods run, our programs can read it."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""Backup and restore as in the documentation: after the loss of everything, all of it is
-restored.
-"""
+"""Backup and restore as in the documentation: all of it is restored after a complete loss."""
 
 import os
 import re
@@ -83,7 +81,7 @@ def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
 
 
 async def furnish(site: IsolatedInstallation) -> None:
-    """Create a prepared storage that a unit has mounted, a unit from stock, a pool and a
+    """Create a prepared storage that a unit has mounted, a stock-based unit, a pool and a
     function.
     """
     await site.create("gpustorages", simulated_prepare_storage("data"))
@@ -109,8 +107,9 @@ async def everything_runs(site: IsolatedInstallation) -> None:
 
 
 async def lose_everything(site: IsolatedInstallation) -> None:
-    """Delete everything as a deletion of the CRDs would: no finalizer holds, and children go with
-    owners.
+    """Delete everything as a deletion of the CRDs would.
+
+    No finalizer holds, and children go with owners.
     """
     stock = site.namespaces.stock
     for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):

@@ -20,8 +20,9 @@ async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]
 
 @pytest.fixture
 def stock(client: Client, namespace: str) -> StockPoolFixture:
-    """Return a fixture for the pool `warm` of the test's namespace; it creates nothing by
-    itself.
+    """Return a fixture for the pool `warm` of the test's namespace.
+
+    It creates nothing by itself.
     """
     return StockPoolFixture(client, namespace)
 

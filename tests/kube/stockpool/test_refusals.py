@@ -77,9 +77,7 @@ async def test_units_rejected_by_the_server_are_reported_and_not_retried_endless
 
 @asynccontextmanager
 async def refusing_units(admin: AdminClient, namespace: str) -> AsyncIterator[None]:
-    """Make the server refuse every new unit of the namespace as invalid, for the length of the
-    block.
-    """
+    """Make the server refuse every new unit of the namespace as invalid inside the block."""
     api, name = "/apis/admissionregistration.k8s.io/v1", f"refuse-{namespace}"
     policy = {
         "matchConstraints": {
