@@ -19,9 +19,9 @@ ROLLOUT_TIMEOUT_FLAG = "--timeout=300s"
 
 @pytest.fixture(scope="session")
 def kind_cluster() -> Iterator[Any]:
-    """Create a cluster of the installed kind version.
+    """Create a cluster with the installed kind version.
 
-    The plugin's own kind would start a very old Kubernetes.
+    The plugin's own version would start a very old Kubernetes.
     """
     absent = [program for program in REQUIRED_PROGRAMS if shutil.which(program) is None]
     if absent:

@@ -67,7 +67,7 @@ pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 @pytest.fixture
 async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterator[ProductProcess]:
-    """Run an API that requires tokens and limits how much stock can be seeded."""
+    """Run an API that requires tokens and permits only a limited amount of seeded stock."""
     tokens = tmp_path / "tokens"
     tokens.write_text("".join(f"{role} {TOKEN}\n" for role in Role))
     await create_effective_quota(installation.admin, installation.namespaces.stock, max_units=40)

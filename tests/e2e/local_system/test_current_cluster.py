@@ -1,4 +1,4 @@
-"""`make up CLUSTER=current`: an installation on an operator's own cluster, after confirmation."""
+"""`make up CLUSTER=current`: an installation on another operator's cluster, after confirmation."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Callers, crashing replicas and real workers at once: the guarantees hold for accepted calls."""
+"""Callers, crashing replicas and real workers at once: one outcome for each accepted run."""
 
 import asyncio
 import random

@@ -38,7 +38,7 @@ COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
 
 @pytest.fixture
 def elect(control_plane: ControlPlane, run_dir: Path) -> Elect:
-    """Return a function that begins an election of `n` candidates over a new Lease."""
+    """Return a function that begins an election of `count` candidates over a new Lease."""
     home = run_dir / f"election-{secrets.token_hex(4)}"
     home.mkdir()
     return lambda count, settings: run_election(control_plane, home, count, settings)

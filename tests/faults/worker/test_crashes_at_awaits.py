@@ -47,7 +47,7 @@ class SingleInvocation:
             await worker.stop(patience)
 
     async def followed(self) -> None:
-        """Run another worker until the invocation is done, and require the guarantees."""
+        """Run another worker until the invocation is finished and the guarantees hold."""
         async with self._worker("second"):
             await self.world.wait_finished()
 

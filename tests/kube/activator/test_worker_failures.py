@@ -1,4 +1,4 @@
-"""Failing workers: those with a broken program are kept and reported, those without a node go."""
+"""Failing workers: kept and reported if their program is broken, deleted if they have no node."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
