@@ -1,4 +1,4 @@
-"""Services that record their calls and return what the test says."""
+"""Fake services that record their calls and return scripted results."""
 
 from dataclasses import dataclass, field
 from typing import Any

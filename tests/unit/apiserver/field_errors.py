@@ -1,4 +1,4 @@
-"""What a schema has against a body."""
+"""Errors that a schema reports for a body."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from apiserver.schemas.request import RequestSchema, error_details
 
 
 def field_errors(schema: RequestSchema[Any], body: object) -> dict[str, str]:
-    """Every problem by field; one a field."""
+    """Return the errors by field, one error per field."""
     with pytest.raises(ValidationError) as caught:
         schema.parse(body)
     found = error_details(caught.value)

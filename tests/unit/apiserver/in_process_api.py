@@ -1,4 +1,4 @@
-"""An application that is called without a socket."""
+"""Application that tests call without a socket."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ KEYS: Final[dict[str, web.AppKey[Any]]] = {
 
 @dataclass(frozen=True)
 class ApiResponse:
-    """A response that was read to its end."""
+    """Response that was read to its end."""
 
     status: int
     headers: Any
@@ -70,7 +70,7 @@ class ApiResponse:
 
 @dataclass(frozen=True)
 class InProcessApi:
-    """Calls handlers through the router and the middlewares, as a server does."""
+    """In-process API that calls handlers through the router and the middlewares, like a server."""
 
     app: web.Application
 
@@ -112,7 +112,7 @@ class InProcessApi:
 
 
 def new_payload() -> StreamReader:
-    """A body that is still to come."""
+    """Return a request body whose data is still to come."""
     return StreamReader(mock.Mock(), 2**16, loop=asyncio.get_running_loop())
 
 
@@ -135,7 +135,7 @@ def new_app(
     tokens: Callable[[], TokenSet] | None = None,
     **services: object,
 ) -> web.Application:
-    """Build an application without a cluster that has these services, by the names of `KEYS`."""
+    """Build an application without a cluster; its services are given by the names in `KEYS`."""
     clock, registry = AutoAdvanceClock(), CollectorRegistry()
     health = HealthService(
         "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=False)

@@ -1,4 +1,4 @@
-"""Objects as Kubernetes would give them."""
+"""Kubernetes objects as the API server returns them."""
 
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec

@@ -1,4 +1,4 @@
-"""A cluster that does what the test says."""
+"""Gateway to a cluster that follows the test's script."""
 
 from apiserver.health.unit_counts import UnitCounts
 from apiserver.kube import errors as kube_errors
@@ -25,7 +25,7 @@ def new_node(
 
 
 class ScriptedGateway:
-    """Answers with `failure` while there is one; each probe takes the next of `script` first."""
+    """Gateway that raises `failure` if it is set; a probe takes the next item of `script` first."""
 
     server = "https://k8s"
 

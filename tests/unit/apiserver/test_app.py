@@ -1,4 +1,4 @@
-"""What all routes have in common: bodies, deadlines, and work that outlives its request."""
+"""Tests of what all routes share: bodies, deadlines, and work that outlives its request."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ AT_ONCE = 0.0
 
 
 class SlowUnits(FakeUnitService):
-    """Creates a unit only when it is let."""
+    """Unit service that creates a unit only when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ async def test_a_request_that_is_given_up_does_not_cancel_its_work() -> None:
 async def test_waiting_for_a_unit_may_take_longer_than_other_requests() -> None:
     class PatientUnits(FakeUnitService):
         async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
-            for _ in range(10):  # rounds of the loop, in which a deadline of now would strike
+            for _ in range(10):  # event loop iterations; a deadline of now would expire during them
                 await asyncio.sleep(0)
             return await self.get(name)
 

@@ -1,4 +1,4 @@
-"""The breaker on virtual time."""
+"""Tests of the circuit breaker on virtual time."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def breaker(clock: AutoAdvanceClock) -> CircuitBreaker:
 
 
 def call(breaker: CircuitBreaker, outcome: CallResult) -> Permit | None:
-    """One call that ends at once."""
+    """Make one call that ends at once."""
     entry = breaker.acquire()
     if entry is not None:
         breaker.release(entry, outcome)
@@ -81,7 +81,7 @@ def test_a_successful_probe_closes_the_breaker(
     clock.advance(OPEN_SECONDS)
     assert call(breaker, CallResult.ANSWERED) is Permit.PROBE
     assert not breaker.is_open
-    open_up(breaker)  # and all five failures are needed again
+    open_up(breaker)  # all five failures are needed again
 
 
 def test_a_failed_probe_keeps_the_breaker_open(

@@ -1,4 +1,4 @@
-"""The keys of the API, as its operators know them."""
+"""Tests of the API's configuration keys, as operators know them."""
 
 from pathlib import Path
 

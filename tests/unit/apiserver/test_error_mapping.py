@@ -1,4 +1,4 @@
-"""What a caller hears of a failure of Kubernetes."""
+"""Tests of error mapping: the answer to the caller for each Kubernetes error."""
 
 import pytest
 

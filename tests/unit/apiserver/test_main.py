@@ -1,4 +1,4 @@
-"""What the API refuses to start with."""
+"""Tests of the settings with which the API refuses to start."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The routes of operators, through router and middlewares."""
+"""Tests of the operator routes, through router and middlewares."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A process ends once, for one reason, in order."""
+"""Tests of the process: it stops once, for one reason, in order."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A value is fetched once for all who ask for it."""
+"""Tests of single flight: a value is fetched once for all concurrent callers."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 
 class Source:
-    """Counts how often it is asked; answers when it is let."""
+    """Source that counts its calls and answers when the test allows it."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -1,4 +1,4 @@
-"""Counting what an account wrote."""
+"""Tests of the audit: it counts the writes of an account."""
 
 from pathlib import Path
 

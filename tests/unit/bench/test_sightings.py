@@ -1,4 +1,4 @@
-"""What the benchmarks see of units and their pods."""
+"""Tests of the benchmarks' observations of units and their pods."""
 
 from tests.bench.controller.first_seen import (
     FirstSeenTimes,

@@ -1,4 +1,4 @@
-"""How a measurement is written."""
+"""Tests of the table of measurements."""
 
 import pytest
 

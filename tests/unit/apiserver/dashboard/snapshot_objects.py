@@ -1,4 +1,4 @@
-"""Objects as a look at the cluster finds them."""
+"""Kubernetes objects for dashboard snapshots."""
 
 from msgspec.structs import replace
 
@@ -32,7 +32,7 @@ def new_unit(
 
 
 def with_reason(unit: DashboardUnit, reason: str, message: str) -> DashboardUnit:
-    """The unit with a word on why it is not ready."""
+    """Return a copy of the unit with a reason and a message for not being ready."""
     ready = Condition(
         type="Ready", status="False", last_transition_time="", reason=reason, message=message
     )

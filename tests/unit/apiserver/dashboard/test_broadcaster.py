@@ -1,4 +1,4 @@
-"""Somebody looks at the cluster only while somebody looks at the page."""
+"""Tests of the dashboard broadcaster: it polls the cluster only while the page has viewers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ DOWN = kube_errors.UnreachableError("nobody is there")
 
 
 class ScriptedSnapshotSource:
-    """Sees what the test says; a look takes `seconds`."""
+    """Snapshot source with scripted results; one snapshot takes `seconds`."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class ScriptedSnapshotSource:
 
 
 class Played:
-    """A feed that runs on a virtual clock."""
+    """Broadcaster on a virtual clock."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -55,7 +55,7 @@ async def playing() -> AsyncIterator[Played]:
 
 
 async def told(seat: Subscriber) -> tuple[DashboardFrame, Heartbeat]:
-    """The news that there are; fails where there are none."""
+    """Return the subscriber's next frame and heartbeat; raise TimeoutError if there is none."""
     async with asyncio.timeout(60):
         return await seat.receive()
 

@@ -1,4 +1,4 @@
-"""Events as browsers read them."""
+"""Tests of server-sent events in the format that browsers parse."""
 
 from apiserver.dashboard.sse import encode_event, encode_retry
 

@@ -1,4 +1,4 @@
-"""What the operations page shows of a cluster."""
+"""Tests of the cluster view on the operations page."""
 
 import msgspec
 

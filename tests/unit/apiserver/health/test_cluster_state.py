@@ -1,4 +1,4 @@
-"""Knowledge of the cluster changes by pure functions."""
+"""Tests of the pure functions that update the cluster state."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_count_of_gpus_is_a_quantity(quantity: str, gpus: int) -> None:
 
 @pytest.mark.parametrize(("major", "minor"), [("1", "33"), ("1", "36+"), ("2", "0")])
 def test_a_server_of_1_33_or_newer_is_supported(major: str, minor: str) -> None:
-    """The assertion is that no error is raised."""
+    """Check that no error is raised."""
     require_supported_version(
         ServerVersion(major=major, minor=minor, git_version="v"), "https://k8s"
     )

@@ -1,4 +1,4 @@
-"""The monitor keeps the state fresh."""
+"""Tests of the health monitor: it keeps the state fresh."""
 
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.kube import errors as kube_errors

@@ -1,4 +1,4 @@
-"""Readiness says why not."""
+"""Tests of readiness: an unready answer gives the reason."""
 
 from apiserver.health.cluster_state import (
     KUBERNETES_OFF,

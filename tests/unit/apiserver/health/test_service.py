@@ -1,4 +1,4 @@
-"""Health says what is known, and leaves out what is not."""
+"""Tests of the health service: it reports known values and omits unknown ones."""
 
 from apiserver.health.cluster_state import (
     KUBERNETES_OFF,

@@ -1,4 +1,4 @@
-"""A process that needs a cluster waits for it, but not for ever."""
+"""Tests of startup: a process that needs a cluster waits for the cluster for a limited time."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""The status report is one log line at each interval."""
+"""Tests of the status log: one line per interval."""
 
 import logging
 

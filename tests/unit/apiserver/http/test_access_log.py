@@ -1,4 +1,4 @@
-"""Requests are recorded with bounded labels and without flooding the log."""
+"""Tests of the access log: bounded metric labels, and no flood of log lines."""
 
 import gc
 import logging

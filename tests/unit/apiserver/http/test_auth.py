@@ -1,4 +1,4 @@
-"""The role that each route requires, and requests with and without its token."""
+"""Tests of the role that each route requires, and of requests with and without its token."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 
 OPERATORS, TENANTS, UNKNOWN = "operators-own-token", "tenants-own-token", "nobodys-own-token"
 STOCK, UNITS = "/api/v1/operator/stock-units", "/api/v1/gpu-units"
-LET_THROUGH = 503  # there is nothing behind the routes here
+LET_THROUGH = 503  # the routes here have no services
 
 
 @pytest.fixture(name="api")
@@ -39,7 +39,8 @@ def password(token: str, user: str = "me") -> str:
         (UNITS, TENANTS, 401),
         (UNITS, "Bearer", 401),
         (UNITS, "", 401),
-        (UNITS, password(TENANTS), 401),  # a browser would send it for any site that asks it to
+        # a browser would send this header for any site that asks for it
+        (UNITS, password(TENANTS), 401),
         ("/ui/events", password(OPERATORS), LET_THROUGH),
         ("/ui/events", f"Bearer {OPERATORS}", LET_THROUGH),
         ("/ui/events", password(TENANTS), 403),

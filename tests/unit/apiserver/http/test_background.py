@@ -1,4 +1,4 @@
-"""Work outlives the request that started it."""
+"""Tests of background tasks: the work outlives the request that started it."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ async def value_of(result: asyncio.Future[str]) -> str:
 
 
 async def abandoned(work: BackgroundTasks, result: asyncio.Future[str]) -> None:
-    """Start work, and go away once it has begun."""
+    """Start the work, and abandon the request after the work has begun."""
     async with asyncio.TaskGroup() as group:
         request = group.create_task(work.finish(value_of(result)))
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""JSON that could be read in two ways, or that breaks what reads it, is refused."""
+"""Tests of body parsing: ambiguous JSON, and JSON that breaks the parser, is rejected."""
 
 import pytest
 
@@ -61,7 +61,7 @@ def test_malformed_json_is_refused_with_its_position(body: bytes, reason: str) -
     with pytest.raises(InvalidRequestError) as caught:
         decode_json_object(body)
     said = caught.value.message.removeprefix(MALFORMED)
-    # What Python calls a trailing comma differs between its versions.
+    # Python versions word the error for a trailing comma differently.
     assert said == reason or ("trailing comma" in reason and said.startswith("Expecting property"))
 
 

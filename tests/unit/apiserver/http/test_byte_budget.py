@@ -1,4 +1,4 @@
-"""Payloads that are received at once are bounded."""
+"""Tests of the byte budget: the payloads received at the same time are bounded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When the answer of a request is due."""
+"""Tests of the deadline of a request's response."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""ETags are of uid and generation; If-Match is read as RFC 9110 says."""
+"""Tests of ETags: they consist of uid and generation; If-Match is parsed as in RFC 9110."""
 
 import pytest
 from aiohttp.test_utils import make_mocked_request

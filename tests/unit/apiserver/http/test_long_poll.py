@@ -1,4 +1,4 @@
-"""Requests that wait do not keep a process from stopping."""
+"""Tests of long polls: waiting requests do not block the shutdown of a process."""
 
 import asyncio
 

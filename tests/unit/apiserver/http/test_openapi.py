@@ -1,4 +1,4 @@
-"""The OpenAPI document is whole, however often it is made."""
+"""Tests of the OpenAPI document: it is complete every time that it is built."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def test_every_reference_leads_to_a_definition(made: dict[str, object]) -> None:
 
 
 def check(value: object, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
-    """Whether an example is of the shape that is documented for it."""
+    """Check that an example matches its documented schema."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].removeprefix("#/definitions/")]
     kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": float | int}

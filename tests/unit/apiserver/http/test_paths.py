@@ -1,4 +1,4 @@
-"""Places lead back to what they are of."""
+"""Tests of URL paths: each path leads back to its resource."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Query parameters are read strictly."""
+"""Tests of query parameters: parsing is strict."""
 
 from json import dumps
 from typing import Any

@@ -1,4 +1,4 @@
-"""A caller's request id is kept where it is safe."""
+"""Tests of request ids: a caller's id is kept if it is safe."""
 
 import pytest
 

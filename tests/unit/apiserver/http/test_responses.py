@@ -1,4 +1,4 @@
-"""Failures have one shape."""
+"""Tests of error responses: all have one shape."""
 
 import asyncio
 import json

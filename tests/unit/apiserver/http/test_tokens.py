@@ -1,4 +1,4 @@
-"""Parsing of token files, and the reload of one that changes."""
+"""Tests of token files: parsing, and the reload of a changed file."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def _path(tmp_path: Path) -> Path:
 
 
 def hold(path: Path, content: bytes | None) -> None:
-    """Let the file hold other bytes, or not be there."""
+    """Write the content to the file; delete the file if the content is None."""
     path.unlink()
     if content is not None:
         path.write_bytes(content)

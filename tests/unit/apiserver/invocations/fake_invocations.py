@@ -1,4 +1,4 @@
-"""Invocations that are accepted at once and end when the test says so."""
+"""Fake invocations that are accepted at once and end when the test finishes them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,10 +17,10 @@ from shared.v1alpha1.function import Function, FunctionSpec
 
 
 class FakeAcceptor(InvocationAcceptor):
-    """Accepts every invocation at once."""
+    """Acceptor that accepts every invocation at once."""
 
     def __init__(self) -> None:
-        """Needs nothing."""
+        """Create the acceptor without any dependencies."""
 
     async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
         sent = b"".join([chunk async for chunk in chunks])
@@ -36,7 +36,7 @@ class FakeAcceptor(InvocationAcceptor):
 
 @dataclass
 class FakeInvocations(InvocationService):
-    """Counts the requests that wait for an invocation, which ends with `finish`."""
+    """Invocation service that counts the waiting requests; `finish` ends their invocations."""
 
     finish: asyncio.Event = field(default_factory=asyncio.Event)
     waiting_count: int = 0

@@ -1,4 +1,4 @@
-"""However many are accepted and whatever they answer: their outcomes have room."""
+"""Tests of back-pressure: there is room for the outcomes of all accepted invocations."""
 
 import pytest
 
@@ -14,7 +14,7 @@ GIB = 1024**3
 
 
 def encoded(size: int) -> float:
-    """What a body of that size takes in a record."""
+    """Return the size in a record of a body of `size` bytes."""
     return size * 4 / 3
 
 

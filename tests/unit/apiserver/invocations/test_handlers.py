@@ -1,4 +1,4 @@
-"""The routes of invocations, through router and middlewares."""
+"""Tests of the invocation routes, through router and middlewares."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Payloads are taken in piece by piece, and only large ones are put elsewhere."""
+"""Tests of the payload upload: it reads chunks; only large payloads go to the object store."""
 
 import hashlib
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from shared.invocation.limits import DEFAULT_INLINE_BYTES
 
 
 class Bodies:
-    """Keeps what is put, in memory."""
+    """Body store in memory."""
 
     def __init__(self) -> None:
         self.kept: dict[str, list[bytes]] = {}
@@ -36,7 +36,7 @@ async def given_as(pieces: list[bytes]) -> AsyncIterator[bytes]:
 
 
 async def there() -> None:
-    """Nothing speaks against keeping a payload."""
+    """Return without an error, which allows the payload to be kept."""
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.integers(1, 30))

@@ -1,4 +1,4 @@
-"""What makes two invocations the same request."""
+"""Tests of the request hash: which invocations count as the same request."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The quick way and the schema read the same, and only the schema refuses."""
+"""Tests of the fast parser and the schema: both parse the same, and only the schema rejects."""
 
 from typing import Any
 

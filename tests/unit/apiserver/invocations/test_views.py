@@ -1,4 +1,4 @@
-"""Invocations as callers see them."""
+"""Tests of the views of invocations that callers get."""
 
 import pytest
 from msgspec.structs import replace

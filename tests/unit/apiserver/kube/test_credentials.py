@@ -1,4 +1,4 @@
-"""Credentials follow their files."""
+"""Tests of credentials: they follow changes of their files."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
 @dataclass
 class Files:
-    """What the files hold now, and how often they were read."""
+    """Current contents of the files, and the number of reads."""
 
     held: str | None = "first"
     reads: int = field(default=0)

@@ -1,4 +1,4 @@
-"""Every way in which a kubeconfig names an identity is followed, and bad files are explained."""
+"""Tests of kubeconfig: every way to name an identity works, and errors explain bad files."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from shared.config.loader import ConfigurationError
 
 
 def write(directory: Path, user: dict[str, Any], **cluster: Any) -> Path:
-    """A kubeconfig with one cluster and one user; JSON is YAML."""
+    """Write a kubeconfig with one cluster and one user, in JSON, which is valid YAML."""
     path = directory / "kubeconfig"
     document = {
         "current-context": "c",

@@ -1,4 +1,4 @@
-"""Requests to Kubernetes, by value."""
+"""Tests of Kubernetes requests as values."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Headers and retries of requests, and the lines of streamed responses."""
+"""Tests of the REST client: headers, retries, and the lines of streamed responses."""
 
 from typing import cast
 
@@ -61,7 +61,7 @@ def test_a_call_without_body_or_credentials_sends_neither() -> None:
 
 
 class Chunks:
-    """A response that arrives in pieces."""
+    """Response that arrives in chunks."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self._pieces = list(pieces)

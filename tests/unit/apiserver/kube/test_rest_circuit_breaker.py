@@ -1,4 +1,4 @@
-"""Requests through the circuit breaker of the REST client, on virtual time."""
+"""Tests of the REST client's circuit breaker on virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ async def load_config() -> RestConfig:
 
 
 class MoodyRestClient(RestClient):
-    """Answers or fails below the circuit breaker as its mood is; counts the reads sent."""
+    """REST client whose server answers or raises `mood`; counts the reads sent."""
 
     def __init__(self, clock: AutoAdvanceClock) -> None:
         credentials = Credentials(load_config, RestConfig("https://k8s"), clock)
@@ -64,7 +64,7 @@ class MoodyRestClient(RestClient):
 
 
 class GuardedGatewayFixture:
-    """A gateway on a moody REST client, and time."""
+    """Gateway on a moody REST client, with a virtual clock."""
 
     def __init__(self) -> None:
         self.clock = AutoAdvanceClock()
@@ -194,7 +194,7 @@ async def test_a_version_call_is_never_blocked_and_allows_a_probe_at_once(
 
 
 async def test_a_version_alone_does_not_end_the_outage(guarded: GuardedGatewayFixture) -> None:
-    """A server without its storage tells its version and nothing else."""
+    """Check that /version is not enough: a server without its storage still answers /version."""
     await guarded.lose()
     guarded.behind.mood = None
     await guarded.guarded.server_version()

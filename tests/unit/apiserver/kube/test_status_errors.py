@@ -1,4 +1,4 @@
-"""The error for each error response, and messages that help and contain no secrets."""
+"""Tests of the error for each error response: messages help, and contain no secrets."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Messages of connection failures that say what to check."""
+"""Tests of connection failures: the messages say what to check."""
 
 import ssl
 

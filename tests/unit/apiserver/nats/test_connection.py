@@ -1,4 +1,4 @@
-"""Descriptions of connection failures, without secrets."""
+"""Tests of the descriptions of connection failures: they contain no secrets."""
 
 from pathlib import Path
 
@@ -49,5 +49,5 @@ def test_a_password_file_that_cannot_be_read_is_bad_configuration(tmp_path: Path
 
 
 def test_without_a_password_file_there_is_nothing_to_read() -> None:
-    """The assertion is that no ConfigurationError is raised."""
+    """Check that no ConfigurationError is raised."""
     require_readable_password(NATSConfig())

@@ -1,4 +1,4 @@
-"""Search for the last messages of a stream, at a cost that does not grow with the stream."""
+"""Tests of the search for a stream's last messages: the cost does not grow with the stream."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ MAX_COUNTS = 80
 
 
 class Stream:
-    """A stream with messages at some sequences, which counts its calls."""
+    """Stream with messages at some sequences; counts its calls."""
 
     def __init__(self, sequences: set[int]) -> None:
         self.sequences = sequences

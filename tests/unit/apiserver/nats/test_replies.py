@@ -1,4 +1,4 @@
-"""The error for each error reply of JetStream."""
+"""Tests of the error for each JetStream error reply."""
 
 import pytest
 

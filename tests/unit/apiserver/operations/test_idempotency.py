@@ -1,4 +1,4 @@
-"""Of all who ask for an operation one is told that it is new."""
+"""Tests of idempotency: exactly one of all callers of an operation gets the answer NEW."""
 
 from apiserver.errors import ConflictError
 from apiserver.kube.resources import OPERATIONS

@@ -1,4 +1,4 @@
-"""What was made although its answer was lost, and then would be more than a quota allows."""
+"""Tests of creates that took effect although their response was lost, and then exceed a quota."""
 
 import pytest
 
@@ -22,9 +22,9 @@ POOL = CreatePool("op", "pool", "g1.1", PoolSettings(replicas=1, memory="1Gi"))
 
 
 class Narrow:
-    """A quota that has room for so many objects, and a server that loses the answer to the last.
+    """API server with a quota, which loses the response to the last create that fits.
 
-    As on a real one the quota is asked before the name.
+    The server checks the quota before the name, as a real server does.
     """
 
     def __init__(self, behind: ModelGateway, room: int) -> None:
@@ -97,4 +97,4 @@ async def test_stock_whose_create_answer_was_lost_belongs_to_the_seed(
 
 
 async def nothing() -> None:
-    """What is done where nothing is under way."""
+    """Do nothing: the work for a task that is not running."""

@@ -1,4 +1,4 @@
-"""Two requests are the same when they ask for the same, however they are written."""
+"""Tests of the request hash: requests with the same meaning are the same, in any notation."""
 
 import msgspec
 from hypothesis import given

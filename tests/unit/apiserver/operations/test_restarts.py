@@ -1,4 +1,4 @@
-"""A failed create that is sent again while the controller clears away what it left behind."""
+"""Tests of a failed create that is sent again while the controller cleans up its leftovers."""
 
 import asyncio
 import itertools
@@ -35,7 +35,9 @@ def stock(api: ModelApi, name: str) -> GPUUnit:
 
 
 async def failed(command: CreateUnit) -> ModelApi:
-    """The operation has made its unit from `s-0`, and then has failed; its claim is released."""
+    """Run an operation that claims `s-0` and creates its unit, then fails; its stock claim is
+    released.
+    """
     api = ModelApi()
     api.add_stock("s-0")
     await api.run(api.replicas[0].units.create(command))
@@ -47,7 +49,7 @@ async def failed(command: CreateUnit) -> ModelApi:
 
 
 async def again(api: ModelApi, command: CreateUnit) -> OperationResult[Any]:
-    """What the restart is answered, with a controller beside it."""
+    """Return the answer to the restart, while a controller runs beside it."""
 
     async def both() -> OperationResult[Any]:
         controller = ModelController(api._clients[0], api._scheduler, Random(0))
@@ -61,7 +63,7 @@ async def again(api: ModelApi, command: CreateUnit) -> OperationResult[Any]:
 
 
 def entry(api: ModelApi, unit: GPUUnit) -> HandoffDecision:
-    """What the controller says of the unit."""
+    """Return the controller's hand-off decision about the unit."""
     source = source_stock_of(unit)
     assert source is not None
     record = decode_object(OPERATIONS, api.server.get(OPERATIONS, SYSTEM_NAMESPACE, RECORD))
@@ -133,7 +135,7 @@ def lose_the_first_answer(
     monkeypatch: pytest.MonkeyPatch,
     meanwhile: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Let the first such call take effect without its caller being told."""
+    """Let the first call of the verb take effect, but raise a server error for it."""
     answered = getattr(client, verb)
     calls = itertools.count()
 
@@ -149,4 +151,4 @@ def lose_the_first_answer(
 
 
 async def nothing() -> None:
-    """What is done where nothing is under way."""
+    """Do nothing: the work for a task that is not running."""

@@ -1,4 +1,4 @@
-"""An operationID that is used again for something else, after its record was swept."""
+"""Tests of an operationID that is used for another request after its operation was deleted."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def sweep(api: ModelApi) -> None:
 
 
 async def seeded(api: ModelApi, command: SeedStock) -> dict[str, Any]:
-    """What the record says once the seed has ended."""
+    """Return the status of the operation after the seed has ended."""
     replica = api.replicas[0]
 
     async def both() -> None:
@@ -42,7 +42,7 @@ async def seeded(api: ModelApi, command: SeedStock) -> dict[str, Any]:
 
 
 async def nothing() -> None:
-    """What is done where nothing is under way."""
+    """Do nothing: the work for a task that is not running."""
 
 
 async def test_a_reused_operation_id_does_not_adopt_stock_of_an_earlier_seed() -> None:

@@ -1,4 +1,4 @@
-"""Work goes on whoever waits for it, and is done once a key."""
+"""Tests of the task registry: tasks survive their callers, and run once per key."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -77,7 +77,7 @@ async def test_a_process_that_stops_begins_nothing() -> None:
 
 
 async def test_a_closing_task_registry_takes_no_task() -> None:
-    """Also while what is cut off has not ended yet."""
+    """Check the refusal while a cancelled task has not ended yet, too."""
     workshop, is_ending, may_end = KeyedTasks(), asyncio.Event(), asyncio.Event()
 
     async def slow_to_end() -> None:

@@ -1,4 +1,4 @@
-"""What Kubernetes reads as a label selector."""
+"""Tests of label selectors: the syntax that Kubernetes accepts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many units of a spec the nodes could hold."""
+"""Tests of capacity: how many units of a spec fit on the nodes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A catalogued spec has one envelope; every other needs its memory."""
+"""Tests of the catalogue: a spec in it has fixed resources; any other spec needs its memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was begun under one catalogue is answered alike under another."""
+"""Tests of a changed catalogue: an operation gets the same answer that it had under the old one."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a request for a pool may say."""
+"""Tests of the schemas of stock pool requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a request for stock may say."""
+"""Tests of the schema of requests that seed stock."""
 
 from typing import Any
 

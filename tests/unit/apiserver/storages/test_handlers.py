@@ -1,4 +1,4 @@
-"""The routes of storages, through router and middlewares."""
+"""Tests of the storage routes, through router and middlewares."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a request for a storage may say, and how a storage is shown."""
+"""Tests of the schemas of storage requests and of storages in responses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The use cases of storages, on the model of the API server."""
+"""Tests of the storage service on the model of the API server."""
 
 import asyncio
 from typing import Any

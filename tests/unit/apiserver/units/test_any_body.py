@@ -1,4 +1,4 @@
-"""Whatever JSON comes, it is read or refused, and never breaks what reads it."""
+"""Tests of arbitrary JSON bodies: each is parsed or rejected, and none breaks the parser."""
 
 from typing import Any
 

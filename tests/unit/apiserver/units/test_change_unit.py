@@ -1,4 +1,4 @@
-"""What a change of a unit may say: absent keeps, null clears."""
+"""Tests of the schema of unit changes: an absent field keeps its value, null clears it."""
 
 from typing import Any
 

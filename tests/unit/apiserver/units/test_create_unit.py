@@ -1,4 +1,4 @@
-"""What a request for a unit may say: everything that Kubernetes would refuse is refused here."""
+"""Tests of the schema of unit requests: it rejects everything that Kubernetes would reject."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The routes of users' units, through router and middlewares."""
+"""Tests of the unit routes, through router and middlewares."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Lists show of a unit what its schema shows, field for field and in the same order."""
+"""Tests of the list view of units: same fields and same order as the schema."""
 
 import json
 from collections.abc import Callable

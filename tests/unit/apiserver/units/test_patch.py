@@ -1,4 +1,4 @@
-"""Absent keeps, an object replaces as a whole, null clears."""
+"""Tests of patches: an absent field is kept, an object is replaced as a whole, null clears."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ UNIT = msgspec.convert(
 
 
 def after(command: ChangeUnit) -> dict[str, Any]:
-    """The unit as the server would have it after the patch."""
+    """Return the unit as the server would store it after the patch."""
     patch = msgspec.json.decode(msgspec.json.encode(change_patch(UNIT, command)))
     result: dict[str, Any] = apply_merge_patch(msgspec.to_builtins(UNIT), patch)
     return result

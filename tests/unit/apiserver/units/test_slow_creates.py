@@ -1,4 +1,4 @@
-"""Creations that cannot end, and that took long to begin."""
+"""Tests of creates that cannot finish, and of creates that began late."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ CREATE_SECONDS = 27.0
 
 @pytest.fixture
 async def api() -> ModelApi:
-    """Its operation is unfinished, and stays so: nobody removes the stray that has its name."""
+    """Return an API whose operation stays unfinished, because its stray is not removed."""
     made = ModelApi(create_seconds=CREATE_SECONDS)
     made.add_stock("s")
     await made.run(made.replicas[0].units._creator.begin(UNIT))
@@ -62,7 +62,7 @@ async def test_waiting_for_a_create_slot_counts_towards_the_create_time_limit(
         return answer
 
     async def later() -> ResultKind:
-        await asyncio.sleep(0)  # the others were there first
+        await asyncio.sleep(0)  # the other creates came first
         return (await units.create(UNIT)).kind
 
     assert await api.run(both()) is ResultKind.UNFINISHED

@@ -1,4 +1,4 @@
-"""What was found in one look is given away once each, and not for long."""
+"""Tests of stock selection: each candidate of one list call is used once, and for a short time."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""One operation at a time has a storage, however many ask for it and on however many replicas."""
+"""Tests of storage locks: one operation at a time has a storage, across callers and replicas."""
 
 import asyncio
 import json

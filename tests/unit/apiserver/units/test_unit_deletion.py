@@ -1,4 +1,4 @@
-"""Deletions that are meant for one unit only, on the model of the API server."""
+"""Tests of deletions that apply to one unit only, on the model of the API server."""
 
 import asyncio
 

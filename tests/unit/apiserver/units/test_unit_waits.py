@@ -1,4 +1,4 @@
-"""Waiting for a unit that stays as it is, on the model of the API server."""
+"""Tests of waiting for a unit that does not change, on the model of the API server."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -20,7 +20,7 @@ LATER = 60.0
 
 
 class Watches:
-    """Watches that end at once, as they do where the server no longer has what they ask for."""
+    """Watches that end at once, as if the server no longer had the requested version."""
 
     def __init__(self) -> None:
         self.versions: list[str] = []
@@ -36,7 +36,7 @@ class Watches:
 
 @pytest.fixture
 def api() -> ModelApi:
-    """With a unit that is on its way, and was long before something else."""
+    """Return an API with a pending unit, which was last changed long before another object."""
     made = ModelApi()
     made.add_object(GPU_UNITS, INSTANCE_NAMESPACE, UNIT)
     made.add_stock("later")
@@ -51,7 +51,7 @@ def watches(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> Watches:
 
 
 async def waited(api: ModelApi, happens: Callable[[], object]) -> GPUUnit:
-    """What is answered to somebody who waits; after a minute something happens."""
+    """Return the unit that a waiting caller gets; after a minute call `happens`."""
 
     async def something() -> None:
         await api._scheduler.sleep(LATER)

@@ -1,4 +1,4 @@
-"""How objects are shown: what nobody has set is absent."""
+"""Tests of the object views: unset fields are absent."""
 
 from apiserver.kube.port import Page
 from apiserver.operations import examples as example_jobs

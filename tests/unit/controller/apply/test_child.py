@@ -1,4 +1,4 @@
-"""What is to be done about a child follows from what it is and what it shall be."""
+"""Tests of the decision about a child, from its live and its desired state."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def wanted(live: Service | None = None, **template: Any) -> Child:
 
 
 def live(*, spec: dict[str, Any] | None = None, **metadata: Any) -> Service:
-    """The Service as it was applied, with changes."""
+    """Return the Service as it was applied, with changes."""
     body = wanted().body
     changed = {
         **body,

@@ -1,4 +1,4 @@
-"""Storages and what they have, as values."""
+"""Storages and their children as values."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def new_storage(
     metadata: dict[str, Any] | None = None,
     **spec: Any,
 ) -> GPUStorage:
-    """A storage of 1Gi, as its manifest would have it."""
+    """Return a storage of 1Gi with the defaults of its manifest."""
     meta = {"name": name, "namespace": NAMESPACE, "uid": f"uid-of-{name}", "generation": 1}
     body = {
         "metadata": {**meta, **(metadata or {})},
@@ -44,7 +44,7 @@ def new_storage(
 def new_pvc(
     request: str = "1Gi", capacity: str | None = "1Gi", class_name: str = "fast", **status: Any
 ) -> PersistentVolumeClaim:
-    """A bound claim; without a capacity one that waits for its volume."""
+    """Return a bound PVC; without a capacity it waits for its volume."""
     given = {"phase": "Bound", "capacity": {"storage": capacity}} if capacity else {}
     body = {
         "metadata": {"name": "data", "namespace": NAMESPACE},
@@ -78,7 +78,7 @@ def new_job(
     has_finalizer: bool = True,
     **metadata: Any,
 ) -> Job:
-    """The Job of an attempt; `ended` is the condition with which it did."""
+    """Return the Job of an attempt; `condition_type` is the condition with which the Job ended."""
     told = {"type": condition_type, "status": "True", "reason": "Why", "message": "what happened"}
     finalizers = ["runtime.lokiwager.io/outcome"] if has_finalizer else []
     meta = {

@@ -1,4 +1,4 @@
-"""How a volume is, and how much it is asked for."""
+"""Tests of volume readiness, and of the requested size."""
 
 import pytest
 

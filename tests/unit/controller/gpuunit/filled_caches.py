@@ -1,4 +1,4 @@
-"""Caches that hold what a test says, without a server."""
+"""Caches that hold given objects, without a server."""
 
 from random import Random
 
@@ -15,7 +15,7 @@ from tests.unit.controller.scripted_source import ScriptedSource
 
 
 def caches_with(*units: GPUUnit) -> Caches:
-    """Caches of the usual namespaces in which there are these units and nothing else."""
+    """Return caches of the usual namespaces that hold only these units."""
     clock = VirtualClock()
     metrics = InformerMetrics(CollectorRegistry())
     caches = Caches(ScriptedSource(clock), unit_settings().namespaces, metrics, clock, Random(7))
@@ -28,7 +28,7 @@ def caches_with(*units: GPUUnit) -> Caches:
 
 
 def with_generation(unit: GPUUnit, generation: int) -> GPUUnit:
-    """The unit after its spec was written that often."""
+    """Return the unit with the generation after so many writes of its spec."""
     version = str(generation)
     meta = msgspec.structs.replace(unit.metadata, generation=generation, resource_version=version)
     return msgspec.structs.replace(unit, metadata=meta)

@@ -1,4 +1,4 @@
-"""The children of a unit can be told from all others."""
+"""Tests of labels: they distinguish the children of a unit from all other objects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""An observation has all that decisions about a unit depend on, as of one moment."""
+"""Tests of the observation: it has all inputs of the decisions about a unit, from one moment."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ MADE = new_unit(
 
 
 def put(caches: Caches, kind: Kind[Any], name: str, namespace: str = "", **body: Any) -> None:
-    """Put an object into the caches, as a write or a watch does."""
+    """Put an object into the caches, like a write or a watch does."""
     meta = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "resourceVersion": "1"}
     metadata = {**meta, **body.pop("metadata", {})}
     found = msgspec.convert({"metadata": metadata, **body}, kind.model)

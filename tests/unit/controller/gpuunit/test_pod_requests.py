@@ -1,4 +1,4 @@
-"""Requests of pods are added up and compared as quantities."""
+"""Tests of pod requests: they are added and compared as quantities."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The stock that a unit was made from is in the unit's annotations."""
+"""Tests of the source stock of a unit, which is in the unit's annotations."""
 
 from controller.gpuunit.source_stock import SourceStock, is_claimed_for, source_stock_of
 from shared.v1alpha1 import wellknown

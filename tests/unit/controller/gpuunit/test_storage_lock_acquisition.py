@@ -1,4 +1,4 @@
-"""A unit takes the locks of its storages one by one, while others do what they want."""
+"""Tests of lock acquisition: a unit takes its storages' locks one by one, against other writers."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -31,7 +31,7 @@ USING_A = {"volumes": [{"persistentVolumeClaim": {"claimName": "a"}}]}
 
 
 class Site:
-    """Caches that hold what a test says, and a unit that wants the storages a and b."""
+    """Caches that hold the given objects, and a unit that mounts the storages a and b."""
 
     def __init__(self, before_a_write: Callable[[], None] = lambda: None) -> None:
         self.caches = caches_with(MADE)
@@ -42,7 +42,7 @@ class Site:
         )
 
     def put(self, kind: Kind[Any], name: str, owner: str = "", **body: Any) -> None:
-        """An object that belongs to the one of that uid."""
+        """Put an object into the caches; `owner` is the uid of its owner."""
         owners = [{"apiVersion": "v", "kind": "K", "name": "o", "uid": owner, "controller": True}]
         meta = {
             "name": name,
@@ -71,7 +71,7 @@ class Site:
         self.caches.storages.informers[0].observe_delete(key, f"uid-of-{name}")
 
     async def patch(self, kind: Kind[Any], key: ObjectKey, body: Body, _: str) -> Any:
-        """What a server would do with the patch of a storage."""
+        """Apply the patch to the cached storage, as a server would, and return the result."""
         self._before()
         found = self.caches.storages.get(key)
         assert found is not None

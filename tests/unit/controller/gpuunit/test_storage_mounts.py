@@ -1,4 +1,4 @@
-"""Whose a storage's lock is, and what a unit waits for."""
+"""Tests of storage mounts: the holder of a storage's lock, and the blocker of a unit."""
 
 import msgspec
 import pytest

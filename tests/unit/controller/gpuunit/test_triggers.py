@@ -1,4 +1,4 @@
-"""Changes wake the units that they concern."""
+"""Tests of triggers: a change enqueues the units that it concerns."""
 
 from typing import Any
 

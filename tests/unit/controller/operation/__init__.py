@@ -1,1 +1,1 @@
-"""Records of operations: what is dropped of them and when."""
+"""Tests of the operation controller: what it deletes of operations, and when."""

@@ -1,4 +1,4 @@
-"""How long operations have stood still."""
+"""Tests of the metric of how long operations have made no progress."""
 
 from datetime import UTC, datetime
 from typing import Any

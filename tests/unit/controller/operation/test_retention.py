@@ -1,4 +1,4 @@
-"""What is dropped of a record, and when."""
+"""Tests of retention: what is deleted of an operation, and when."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

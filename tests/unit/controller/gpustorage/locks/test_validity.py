@@ -1,4 +1,4 @@
-"""Whether a lock still stands."""
+"""Tests of lock validity."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What is recorded of a filling, and what may be done about its Job."""
+"""Tests of the stored state of a prepare, and of the decision about its Job."""
 
 from typing import Any
 

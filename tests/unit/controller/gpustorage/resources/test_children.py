@@ -1,4 +1,4 @@
-"""What is made for a storage, by value."""
+"""Tests of the children of a storage as values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A claim stands as long as its operation can still use the stock."""
+"""Tests of stock claim validity: valid as long as the operation can still use the stock."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Stock is let go once the unit's pod can lose nothing by that."""
+"""Tests of the hand-off: stock is released once the unit's pod cannot lose its resources."""
 
 import pytest
 

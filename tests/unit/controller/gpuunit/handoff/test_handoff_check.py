@@ -1,4 +1,4 @@
-"""A unit from stock may start only where its operation's record holds it, or still may."""
+"""Tests of the hand-off check: a unit starts only while its operation has or can get its stock."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A seeded stock unit counts once its operation's record lists it."""
+"""Tests of seed listing: a seeded stock unit counts once its operation lists it."""
 
 import pytest
 

@@ -1,8 +1,8 @@
-"""Deployments as released controllers have left them, each beside the unit that it is of.
+"""Deployments that released controllers wrote, each beside its unit.
 
-`python -m tests.unit.controller.gpuunit.resources.golden_deployments` writes down what the present
-code makes of the stored units. Do that only where users' pods may restart, and say so in the
-changelog; or keep what was there before in `older`, which must be left alone too.
+`python -m tests.unit.controller.gpuunit.resources.golden_deployments` writes the Deployments that
+the present code builds for the stored units. Run it only if users' pods may restart, and say so in
+the changelog; or keep the previous files in `older`, which must still pass as well.
 """
 
 import json
@@ -26,9 +26,9 @@ OLDER_PATHS = sorted(GOLDEN_DIR.glob("older/*.json"))
 
 
 def shipped_settings(worker_image: str = WORKER_IMAGE) -> UnitSettings:
-    """Those of a controller that nobody has configured otherwise.
+    """Return the settings of a controller with the default configuration.
 
-    The worker's image is that of the first release: a later one restarts nobody's pod.
+    The worker's image is that of the first release: a later image does not restart pods.
     """
     config = Config(sidecar=SidecarConfig(image=worker_image))
     return unit_settings(config, validated_namespaces(config.namespaces))
@@ -39,7 +39,9 @@ def load_unit(path: Path) -> GPUUnit:
 
 
 def build_deployment(unit: GPUUnit) -> dict[str, Any]:
-    """What the present code applies for a unit that has nothing yet, and the hash of it."""
+    """Return the Deployment, and its hash, that the present code applies for a unit without
+    children.
+    """
     body = desired_deployment(unit, shipped_settings(), None, Workload())
     return {"deployment": body, "hash": json_digest(body)}
 

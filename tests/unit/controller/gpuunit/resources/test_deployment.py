@@ -1,4 +1,4 @@
-"""The Deployment of a unit keeps one pod, and its place."""
+"""Tests of the Deployment of a unit: it keeps one pod and the pod's resources."""
 
 from controller.gpuunit.labels import child_metadata
 from controller.gpuunit.resources.deployment import deployment_manifest

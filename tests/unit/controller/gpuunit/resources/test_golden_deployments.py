@@ -1,4 +1,4 @@
-"""A new controller leaves the pods alone that an older one has started."""
+"""Tests of upgrades: a new controller does not restart the pods that an older one started."""
 
 import json
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
 
 
 def in_cluster(path: Path) -> Deployment:
-    """The Deployment as the released controller has written it."""
+    """Return the Deployment as the released controller wrote it."""
     golden = released(path)
     return msgspec.convert(with_applied_hash(golden["deployment"], golden["hash"]), Deployment)
 

@@ -1,4 +1,4 @@
-"""What the shipped policies of the namespaces leave to a unit whose own policy is gone."""
+"""Tests of the shipped namespace policies: what they allow to a unit without its own policy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ UNITS = {
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """As the two kinds of selectors that are shipped do."""
+    """Return whether the selector matches; supports the two kinds of shipped selectors."""
     wanted, present = selector.get("matchLabels", {}), selector.get("matchExpressions", [])
     assert all(each["operator"] == "Exists" for each in present)
     return wanted.items() <= labels.items() and all(each["key"] in labels for each in present)

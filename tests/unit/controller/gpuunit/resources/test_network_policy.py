@@ -1,4 +1,4 @@
-"""A unit talks with nobody in the cluster but DNS, and is reached on its ports alone."""
+"""Tests of the NetworkPolicy: of the cluster, a unit reaches only DNS; only its ports are open."""
 
 from dataclasses import replace
 

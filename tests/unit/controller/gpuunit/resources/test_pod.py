@@ -1,4 +1,4 @@
-"""The pod of a unit holds its place, or runs the user's program in it."""
+"""Tests of the pod of a unit: it reserves resources, or runs the user's program in their place."""
 
 from typing import Any
 

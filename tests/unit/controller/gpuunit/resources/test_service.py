@@ -1,4 +1,4 @@
-"""The Service of a unit has all its ports, and there is none without ports."""
+"""Tests of the Service of a unit: it has all ports, and does not exist without ports."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The pod of a worker has its sidecar; the pods of all other units are what they always were."""
+"""Tests of worker pods: they have the sidecar; the pods of all other units are unchanged."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ QUEUE_POLICY = {
     ],
     "ports": [{"protocol": "TCP", "port": 4222}],
 }
-# What units without workers get: another first digest restarts the pods of users.
+# The pods of units without workers: a different first digest restarts the pods of users.
 BEFORE_WORKERS = {
     "plain": (new_unit(), "43ba01001afedc68", "ff051b4b6afc8c28"),
     "full": (

@@ -1,4 +1,4 @@
-"""A pending pod is sent only to a place that its unit holds and that it fits into."""
+"""Tests of nomination: only to a node that the unit holds and that has room for the pod."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A place that is kept for a pod is expected while it may come, and not for ever."""
+"""Tests of the nomination timeout: the wait for a nominated pod is limited."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The old pod of a rollout stays until its place is kept for the new one."""
+"""Tests of the rollout: the old pod stays until the new pod has its nomination."""
 
 from typing import Any
 

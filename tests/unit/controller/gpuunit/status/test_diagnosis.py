@@ -1,4 +1,4 @@
-"""Why a pod does not run is said in the words of whoever knows it."""
+"""Tests of the pod diagnosis: the message is that of the component that knows the cause."""
 
 from typing import Any
 

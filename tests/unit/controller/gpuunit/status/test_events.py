@@ -1,4 +1,4 @@
-"""Only what is news becomes an Event."""
+"""Tests of unit Events: only a change becomes an Event."""
 
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -35,7 +35,7 @@ def at(unit: GPUUnit, generation: int) -> GPUUnit:
 
 
 def told(*verdicts: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusEvent | None:
-    """What the last of these verdicts is worth, after the others."""
+    """Return the Event for the change to the last of these readinesses."""
     history = [GPUUnitStatus()]
     for place, verdict in enumerate(verdicts):
         generation = generations[place] if generations else 1

@@ -1,4 +1,4 @@
-"""The constructors of a unit's readiness set its phase and cut its message."""
+"""Tests of unit readiness: its constructors set the phase and truncate the message."""
 
 from controller.gpuunit.status.readiness import UnitReadiness
 from shared.v1alpha1.phases import UnitPhase

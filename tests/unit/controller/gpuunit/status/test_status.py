@@ -1,4 +1,4 @@
-"""The status of a unit follows from what was seen, and is equal where nothing has changed."""
+"""Tests of the unit status: it follows from the observation, and is equal without a change."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +36,7 @@ RUNNING = UnitReadiness.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-
 
 
 def reported(unit: GPUUnit, *verdicts: UnitReadiness, workload: Workload | None = None) -> GPUUnit:
-    """The unit after each verdict was written."""
+    """Return the unit after the status of each readiness was written."""
     for verdict in verdicts:
         status = next_status(unit, verdict, None, workload or new_workload(), ServiceAddress(), NOW)
         unit = msgspec.structs.replace(unit, status=status)

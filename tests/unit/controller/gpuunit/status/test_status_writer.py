@@ -1,4 +1,4 @@
-"""A status is written where it has changed, and only about the unit that was looked at."""
+"""Tests of the status writer: it writes only changes, and only to the observed unit."""
 
 from random import Random
 from typing import Any, cast
@@ -28,9 +28,9 @@ FIRST = with_generation(new_unit(), 1)
 
 
 class StatusWrites:
-    """Stands for the server, which answers with the status as it is then.
+    """Server that answers a write with the resulting status.
 
-    `version` is that of the object which it has by that name.
+    `version` is the version of the object that has the name on the server.
     """
 
     def __init__(self, unit: GPUUnit, version: str) -> None:
@@ -53,7 +53,7 @@ class StatusWrites:
 async def written(
     judged: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
 ) -> list[dict[str, Any]]:
-    """What is written about `judged` where the cache holds `now`, and the server `version`."""
+    """Return the statuses written for `judged` when the cache holds `now` and the server `version`."""
     caches, clock = caches_with(*now), VirtualClock()
     held = judged.metadata.resource_version if version is None else version
     writes = StatusWrites(judged, held)
@@ -92,7 +92,10 @@ async def test_the_status_of_a_unit_is_not_written_to_a_recreated_unit(now: list
 
 
 async def test_a_status_is_not_written_to_another_unit_of_that_name() -> None:
-    """The server would take it: in the write of a status it overlooks a uid."""
+    """Check the precondition on resourceVersion.
+
+    Without the precondition the server would accept the write: status writes ignore the uid.
+    """
     assert await written(FIRST, FIRST, version="of its successor") == []
 
 

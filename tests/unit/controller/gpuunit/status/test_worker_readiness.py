@@ -1,4 +1,4 @@
-"""How a unit is as a worker follows from its pods; other units say nothing of it."""
+"""Tests of worker readiness: it follows from the unit's pods; other units have none."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -32,7 +32,7 @@ FAILED = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "ErrImagePull: not 
 
 
 def with_worker(**status: Any) -> Workload:
-    """A workload of one pod whose sidecar has that status."""
+    """Return a workload of one pod whose sidecar has that status."""
     sidecar = [{"name": "worker", **status}]
     return new_workload(new_pod(node="gpu-0", initContainerStatuses=sidecar))
 
