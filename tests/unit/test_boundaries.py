@@ -1,4 +1,4 @@
-"""What the import contracts and the linter cannot say."""
+"""Tests of code rules that the import contracts and the linter cannot express."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""Alerts lead to the runbook, monitors to ports, and expressions to the metrics in them."""
+"""Tests of monitoring: alerts link to the runbook, monitors to ports, expressions to metrics."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ PARTS = ("**Means.**", "**Look.**", "**Do.**")
 
 
 def shipped(kind: str) -> list[dict[str, Any]]:
-    """Every object of a kind in the folders of our programs, as written."""
+    """Return every object of a kind in the manifests of the programs, as written."""
     files = [path for path in sorted(MANIFESTS.glob("*/*.yaml")) if path.parent.name != "samples"]
     found = [each for path in files for each in yaml.safe_load_all(path.read_text())]
     return [each for each in found if isinstance(each, dict) and each.get("kind") == kind]
@@ -40,7 +40,7 @@ def covers(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 
 
 def entries() -> dict[str, str]:
-    """The text of each entry of the runbook by its heading."""
+    """Return the text of each runbook entry by its heading."""
     _, *parts = re.split(r"^### ", RUNBOOK, flags=re.MULTILINE)
     return {part.partition("\n")[0].strip(): part for part in parts}
 

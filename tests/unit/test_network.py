@@ -1,4 +1,4 @@
-"""The policies of our own namespace let each program reach what it is configured to call."""
+"""Tests of the NetworkPolicies of the product's namespace: each program reaches what it calls."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ FOLDERS = (
     "nats",
     "resultstore",
 )
-# 6443 is kubeadm's and kind's, 8443 minikube's, 16443 that of MicroK8s.
+# 6443 is the port of kubeadm and kind, 8443 of minikube, 16443 of MicroK8s.
 API_SERVER_PORTS = (443, 6443, 8443, 16443)
 PROGRAMS = ("controller-manager", "runtime-api", "activator", "credentials")
 CALLS = [
@@ -39,7 +39,7 @@ def policies() -> Iterator[dict[str, Any]]:
 
 
 def selects(selector: Mapping[str, Any], program: str) -> bool:
-    """As the selectors that are shipped do."""
+    """Return whether the selector matches; supports the kinds of shipped selectors."""
     wanted = selector.get("matchLabels", {}).get(LABEL, program)
     listed = [each["values"] for each in selector.get("matchExpressions", ())]
     return wanted == program and all(program in values for values in listed)
@@ -52,7 +52,9 @@ def rules(program: str, way: str) -> Iterator[dict[str, Any]]:
 
 
 def may_send(program: str, port: int, protocol: str = "TCP", to: str | None = None) -> bool:
-    """To the pods of a program; without one, wherever the port is."""
+    """Return whether a program may send to the port of a program's pods, or of any host if `to` is
+    None.
+    """
     return any(
         {"protocol": protocol, "port": port} in rule["ports"]
         and ("to" not in rule or (to is not None and is_meant(rule["to"], to)))

@@ -1,4 +1,4 @@
-"""Each adapter finds the cluster of the pod that it runs in, by what Kubernetes mounts there."""
+"""Tests of in-cluster access: each adapter finds the cluster by the files that Kubernetes mounts."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize(
 
 @pytest.fixture
 def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a service account, in a pod of a cluster at 10.96.0.1."""
+    """Return the service account's folder in a pod of a cluster at 10.96.0.1."""
     token, trusted = tmp_path / "token", certificate_authority(tmp_path).certificate_path
     token.write_text("first\n")
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))

@@ -1,4 +1,4 @@
-"""A server that answers lists and watches as a test says, and a sink that writes down the rest."""
+"""Source with scripted lists and watches, and sink that records what the reflector passes on."""
 
 import asyncio
 from collections import deque
@@ -14,12 +14,14 @@ from tests.support.builders.note_resource import Note
 
 T = TypeVar("T", bound=Object)
 
-# What every watch asks for; a test of its own looks at it.
+# Query parameters of every watch; one test checks them separately.
 COMMON_QUERY_KEYS = ("allowWatchBookmarks", "timeoutSeconds")
 
 
 class ScriptedWatch:
-    """An open watch: what was said before it is read waits, and it stays silent after that."""
+    """Open watch: lines added before a read are buffered; after the last line the watch stays
+    silent.
+    """
 
     def __init__(self, *lines: bytes, opens_after: float = 0.0) -> None:
         self._steps: asyncio.Queue[list[bytes] | Exception | None] = asyncio.Queue()
@@ -29,17 +31,17 @@ class ScriptedWatch:
             self.add_lines(*lines)
 
     def add_lines(self, *lines: bytes) -> "ScriptedWatch":
-        """These lines arrive together."""
+        """Add lines that arrive together."""
         self._steps.put_nowait(list(lines))
         return self
 
     def end_stream(self) -> "ScriptedWatch":
-        """The server closes the stream as it does when its time is over."""
+        """End the stream as the server does at its timeout."""
         self._steps.put_nowait(None)
         return self
 
     def break_connection(self) -> "ScriptedWatch":
-        """The connection is lost."""
+        """Break the connection."""
         self._steps.put_nowait(UnreachableError("connection reset"))
         return self
 
@@ -54,7 +56,7 @@ class ScriptedWatch:
 
 
 class ScriptedSource:
-    """Gives its answers in their order; when there is none left, the request hangs."""
+    """Source that returns its answers in order; a request without an answer hangs."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -107,7 +109,7 @@ async def wait_forever() -> Any:
 
 
 class RecordingSink:
-    """Everything that a reflector told, in words."""
+    """Sink that records everything from the reflector as text."""
 
     def __init__(self) -> None:
         self.log: list[str] = []

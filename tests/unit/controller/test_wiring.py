@@ -1,4 +1,4 @@
-"""The durations of an election are checked against each other at the start."""
+"""Tests of the check of the election durations against each other at startup."""
 
 import pytest
 

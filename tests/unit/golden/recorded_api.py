@@ -1,4 +1,4 @@
-"""The HTTP API on a model of Kubernetes and of the queue, which write down what is written."""
+"""HTTP API on models of Kubernetes and of the queue, which record all writes."""
 
 import asyncio
 import itertools
@@ -41,7 +41,7 @@ from tests.unit.golden.recorded_queue import RecordedQueue
 RESOURCES: Final[dict[str, Resource[Any]]] = {
     each.plural: each for each in (FUNCTIONS, GPU_STORAGES, GPU_UNITS, OPERATIONS, STOCK_POOLS)
 }
-# What every world has in its configuration.
+# Configuration of every recorded world.
 CONFIGURATION: Final = {
     "specs": {
         "g1.1": {
@@ -58,7 +58,7 @@ CONFIGURATION: Final = {
 
 
 class RecordedServer(ModelServer):
-    """Writes down every write, also one that fails."""
+    """API server that records every write, including failed writes."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class RecordedServer(ModelServer):
         self.writes.clear()
 
     def do(self, write: Mapping[str, Any]) -> None:
-        """Carry out a write as it was written down."""
+        """Apply a recorded write."""
         plural, place, *part = write["at"].split(" ")
         resource, (namespace, name) = RESOURCES[plural], place.split("/")
         match write["verb"]:
@@ -106,18 +106,18 @@ class RecordedServer(ModelServer):
 
 
 class StillClock(DeterministicScheduler):
-    """A clock that stands still, and lets everybody pass at once."""
+    """Clock that stands still and lets every task continue at once."""
 
     async def wait_turn(self) -> None:
-        """Do not wait."""
+        """Return at once."""
 
     async def sleep(self, seconds: float) -> None:
-        """Let the others go on."""
+        """Let other tasks run, without a delay."""
         await asyncio.sleep(0)
 
 
 class RecordedCaller(JetStreamRequests):
-    """Asks the recorded queue."""
+    """JetStream client that sends its requests to the recorded queue."""
 
     def __init__(self, queue: RecordedQueue, clock: StillClock) -> None:
         super().__init__(cast(QueueConnection, None), CircuitBreaker(clock))
@@ -133,10 +133,10 @@ class RecordedCaller(JetStreamRequests):
 
 
 class RecordedWorld:
-    """One replica of the API, by what it is given.
+    """One replica of the API with a given state.
 
-    `found` is what is in Kubernetes, `writes` what became of that since, and `kept` what is in the
-    queue.
+    `found` is the state of Kubernetes, `writes` are the writes after it, and `kept` is the state of
+    the queue.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -182,7 +182,7 @@ class RecordedWorld:
             shop.cancel()
 
     async def ask(self, given: Mapping[str, Any]) -> int:
-        """Answer one HTTP request, and give the status of the answer."""
+        """Send one HTTP request; return the status of the response."""
         body = json.dumps(given["body"]) if "body" in given else given.get("text", "")
         method, _, path = given["request"].partition(" ")
         async with self.serving() as api:
@@ -192,19 +192,19 @@ class RecordedWorld:
         return answer.status
 
     async def resume(self) -> None:
-        """Finish the unfinished records, as a replica does that has seen them twice."""
+        """Resume the unfinished operations, as a replica does after it has seen them twice."""
         async with self.serving():
             known = await self.use_cases.resumer.resume_unfinished(set())
             await self.use_cases.resumer.resume_unfinished(known)
 
 
 async def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell what comes of an HTTP request: its status, and what was written and sent for it."""
+    """Send an HTTP request; return its status, its writes and its messages."""
     world = RecordedWorld(given)
     told = {"status": await world.ask(given), **written(world)}
     return {name: each for name, each in told.items() if each}
 
 
 def written(world: RecordedWorld) -> dict[str, Any]:
-    """Tell what was written to Kubernetes and sent to the queue."""
+    """Return the writes to Kubernetes and the messages to the queue."""
     return {"writes": world.server.writes, "sent": world.queue.sent}

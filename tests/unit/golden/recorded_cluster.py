@@ -1,4 +1,4 @@
-"""The Kubernetes of a controller without a server: it keeps objects and writes down the writes."""
+"""Kubernetes for a controller, without a server: it stores objects and records the writes."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ KINDS: Final[dict[str, Kind[Any]]] = {
 
 
 class RecordedCluster:
-    """Answers a client's calls; what is written has effect, and is written down."""
+    """Cluster that answers a client's calls, and applies and records the writes."""
 
     def __init__(self, found: Iterable[Document], manager: str) -> None:
         self.writes: list[Document] = []
@@ -38,7 +38,7 @@ class RecordedCluster:
         self.recorder = EventRecorder(self.client, self.clock, Random(7), manager, "instance")
 
     async def send(self, call: KubeRequest, *, within: float = 30.0) -> bytes:
-        """Do what the server would."""
+        """Answer a call as the server would."""
         if call.method == "GET":
             return msgspec.json.encode(self._read(call))
         body = json.loads(call.body or b"{}")
@@ -48,11 +48,11 @@ class RecordedCluster:
         return msgspec.json.encode(self._write(call, body))
 
     async def flush_events(self) -> None:
-        """Write the Events that wait."""
+        """Write the pending Events."""
         await self.recorder._flush()
 
     def fill(self, informers: Iterable[Informer[Any]]) -> None:
-        """Let the caches know everything."""
+        """Fill the caches with all objects."""
         for informer in informers:
             decoder = self.client.decoder(informer.kind)
             known = [
@@ -104,7 +104,7 @@ def path_of(document: Document) -> str:
 
 
 def identified(document: Mapping[str, Any]) -> Document:
-    """The object with what the server gives to each."""
+    """Return the object with the fields that the server sets on each object."""
     meta = document["metadata"]
     made = {
         "uid": f"uid-of-{meta.get('name', '')}",

@@ -1,4 +1,4 @@
-"""A client of NATS without a server, which keeps messages and writes down what is sent."""
+"""NATS client without a server, which stores messages and records what is sent."""
 
 import asyncio
 import base64
@@ -30,7 +30,7 @@ class Message:
 
 
 class RecordedQueue:
-    """Does of NATS what our programs ask for; its messages have been there for long."""
+    """Queue with the NATS functions that the programs use; its messages are old."""
 
     is_connected = True
 
@@ -51,7 +51,7 @@ class RecordedQueue:
         timeout: float = 1.0,  # noqa: ASYNC109 - as the library has it
         headers: Mapping[str, str] | None = None,
     ) -> Msg:
-        """Answer as the server would, in `timeout` or not at all."""
+        """Answer as the server would; `timeout` has no effect, because the answer comes at once."""
         if subject.startswith(DIRECT):
             return self._direct(subject.removeprefix(DIRECT), data)
         if re.match(r"\$JS\.API\.(STREAM|CONSUMER)\.(INFO|LIST|NAMES|MSG\.GET)", subject):
@@ -63,7 +63,7 @@ class RecordedQueue:
         return message(msgspec.json.encode(self._store(subject, data, headers or {})))
 
     async def publish(self, subject: str, data: bytes = b"", reply: str = "") -> None:
-        """Send without an answer; what is asked with a reply is answered there."""
+        """Record a message; with the reply of a known inbox, send the answers to the inbox."""
         if reply in self._inboxes:
             for each in self._batch(data):
                 self._inboxes[reply].put_nowait(each)
@@ -71,11 +71,11 @@ class RecordedQueue:
             self._note(subject, data, {})
 
     def new_inbox(self) -> str:
-        """Name a place for answers."""
+        """Return a subject for answers."""
         return f"_INBOX.{len(self._inboxes)}"
 
     async def subscribe(self, subject: str) -> "Inbox":
-        """Listen for answers."""
+        """Subscribe to answers."""
         self._inboxes[subject] = asyncio.Queue()
         return Inbox(self._inboxes[subject])
 
@@ -84,7 +84,7 @@ class RecordedQueue:
         self.sent.append({"subject": subject, **told, "data": shown(data)})
 
     def _store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-        """Keep a message, or refuse one that comes too late or has no room."""
+        """Store a message, or return an error for a wrong sequence or a taken subject."""
         last = self._last(subject)
         revision = str(last.sequence if last else 0)
         if headers.get(EXPECTED, revision) != revision:
@@ -117,7 +117,7 @@ class RecordedQueue:
         yield message(b"", {"Status": "204"})
 
     def _asked(self, subject: str, data: bytes) -> dict[str, Any]:
-        """Answer a question about a stream."""
+        """Answer a request for information about a stream."""
         asked = msgspec.json.decode(data) if data else {}
         if ".MSG.GET." in subject:
             last = asked.get("last_by_subj")
@@ -146,17 +146,17 @@ class RecordedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """Where answers come to."""
+    """Subscription for answers."""
 
     answers: "asyncio.Queue[Msg]"
 
     async def next_msg(self, timeout: float) -> Msg:  # noqa: ASYNC109 - as the library has it
-        """Give the next answer, which is there."""
+        """Return the next answer."""
         async with asyncio.timeout(timeout):
             return await self.answers.get()
 
     async def unsubscribe(self) -> None:
-        """Hear no more."""
+        """Do nothing."""
 
 
 def message(data: bytes, headers: dict[str, str] | None = None) -> Msg:
@@ -164,19 +164,19 @@ def message(data: bytes, headers: dict[str, str] | None = None) -> Msg:
 
 
 def direct(found: Message) -> Msg:
-    """The answer of a direct read."""
+    """Return the response to a direct read."""
     where = {"Nats-Subject": found.subject, "Nats-Sequence": str(found.sequence)}
     return message(found.data, {**where, "Nats-Time-Stamp": AT})
 
 
 def stored(found: Message) -> dict[str, Any]:
-    """A message as the leader of its stream tells it."""
+    """Return a message in the format of the stream's leader."""
     data = base64.b64encode(found.data).decode()
     return {"subject": found.subject, "seq": found.sequence, "time": AT, "data": data}
 
 
 def shown(data: bytes) -> Any:
-    """The text of a message; of a large one its size and digest."""
+    """Return the text of a message; for a large message, its size and digest."""
     if len(data) > LARGE:
         return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     return data.decode()

@@ -1,8 +1,9 @@
-"""What the activator of release 0.1.0 (commit 0e22fbe) wrote, sent and asked for.
+"""What the activator of release 0.1.0 (commit 0e22fbe) wrote, sent and requested.
 
-That release made the data file: of each turn and each sweep over what stands beside it, its writes
-to Kubernetes, its messages to the queue and its requests to the API. The password of a worker
-follows from a key, and a worker's Secret may be older than the activator that lets it in.
+That release made the data file. For each reconcile and each sweep over the given state, the file
+has the writes to Kubernetes, the messages to the queue and the requests to the API. The password of
+a worker is derived from a key; a worker's Secret may be older than the activator that admits the
+worker.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -44,7 +45,7 @@ KEY: Final = b"the key of all workers"
 
 @dataclass
 class RecordedSession:
-    """Answers requests to the API as a case says, and writes them down."""
+    """HTTP session that answers API requests as the case says, and records them."""
 
     status: int
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -68,13 +69,13 @@ class RecordedSession:
 
 @dataclass(frozen=True)
 class Connected:
-    """A connection that stands."""
+    """Open connection."""
 
     client: RecordedQueue
 
 
 class RecordedActivator:
-    """A leading activator on what it is given."""
+    """Leading activator on a given state."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.cluster = RecordedCluster(given["found"], PROGRAM_NAME)
@@ -108,7 +109,7 @@ class RecordedActivator:
 
 
 async def done(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is written, sent and asked for by sweeps and by turns over the function."""
+    """Run sweeps and reconciles of the function; return the writes, messages and API requests."""
     made = RecordedActivator(given)
     await made.leader.queue_depths.refresh()
     for each in given["does"]:
@@ -126,7 +127,7 @@ async def done(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def let_in(given: Mapping[str, str]) -> list[object]:
-    """Whom a name and a password prove somebody to be."""
+    """Return the identity that a user name encodes, and whether the password proves the identity."""
     user = parse_worker_user(given["user"])
     assert user is not None
     proof = user.is_valid_password(given["password"], KEY)
@@ -134,7 +135,7 @@ def let_in(given: Mapping[str, str]) -> list[object]:
 
 
 def users(known: dict[str, str]) -> dict[str, str]:
-    """What is added to the Secret of all who use the queue, where the dice fall like this."""
+    """Return the values to add to the Secret of the queue's users, with fixed random bytes."""
     return missing_values(known, lambda count: bytes(range(count)))
 
 

@@ -1,6 +1,6 @@
-"""The `continue` of lists as release 0.1.0 (commit 0e22fbe) gave it to callers.
+"""The `continue` tokens that release 0.1.0 (commit 0e22fbe) gave to callers of lists.
 
-That release made the data file. A caller goes on with it at whatever replica answers next.
+That release made the data file. A caller may send such a token to any replica.
 """
 
 from dataclasses import astuple

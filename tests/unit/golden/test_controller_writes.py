@@ -1,8 +1,9 @@
-"""What the controller of release 0.1.0 (commit 0e22fbe) wrote for objects that it found.
+"""What the controller of release 0.1.0 (commit 0e22fbe) wrote for given objects.
 
-That release made the data file by one or more turns over the objects that stand beside its writes:
-children with their hashes, marks, finalizers, locks, statuses, deletions and Events. The pods of
-units are in tests/unit/controller/gpuunit/golden: of their Deployments only the hash is here.
+That release made the data file by one or more reconciles of the objects that stand beside its
+writes: children with their hashes, annotations, finalizers, locks, statuses, deletions and Events.
+The pods of units are in tests/unit/controller/gpuunit/resources/golden: here is only the hash of
+their Deployments.
 """
 
 import re
@@ -35,7 +36,7 @@ Turn = Callable[[ObjectKey], Awaitable[Result]]
 
 
 def turns(cluster: RecordedCluster) -> dict[str, Turn]:
-    """A turn over an object of each kind."""
+    """Return the reconcile function of each kind."""
     client, clock, recorder = cluster.client, cluster.clock, cluster.recorder
     metrics, where = InformerMetrics(CollectorRegistry()), unit_settings().namespaces
     caches = Caches(client, where, metrics, clock, Random(7))
@@ -51,7 +52,9 @@ def turns(cluster: RecordedCluster) -> dict[str, Turn]:
 
 
 async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is written in the turns that are taken; only `about` some things where that is given."""
+    """Run the given reconciles; return their writes, filtered by the pattern `about` if it is
+    given.
+    """
     cluster = RecordedCluster(given["found"], CONTROLLER_NAME)
     turn_of = turns(cluster)
     for each in given["turns"]:
@@ -65,13 +68,13 @@ async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_about(write: dict[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether a write is one of those that a case shows."""
+    """Return whether a write belongs to the case."""
     call = write.get("call", "")
     return "dryRun" not in call and re.search(given.get("about", ""), call) is not None
 
 
 def without_pods(write: dict[str, Any]) -> dict[str, Any]:
-    """The write without the pods of a unit."""
+    """Return the write without the pod template of a unit."""
     if "/deployments/unit-" not in write.get("call", "") or "spec" not in write["body"]:
         return write
     return {**write, "body": {**write["body"], "spec": "elsewhere"}}

@@ -1,7 +1,7 @@
-"""The custom resources that release 0.1.0 (commit 0e22fbe) has defined.
+"""The custom resources as release 0.1.0 (commit 0e22fbe) defined them.
 
-The data file is the manifests of that release without their descriptions. Objects that are stored
-have these fields, and a field of another name would lose what they say.
+The data file has the manifests of that release without descriptions. Stored objects have these
+fields; if a field were renamed, its stored value would be lost.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ MODELS: Final[dict[str, type[msgspec.Struct]]] = {
 
 
 def undescribed(value: Any) -> Any:
-    """The part of a definition without its words for people."""
+    """Return the definition without its descriptions and messages."""
     if isinstance(value, list):
         return [undescribed(each) for each in value]
     if not isinstance(value, dict):
@@ -40,12 +40,12 @@ def undescribed(value: Any) -> Any:
 
 
 def definition(plural: str) -> Any:
-    """The definition in the manifest of a resource."""
+    """Return the definition in the manifest of a resource."""
     return undescribed(yaml.safe_load((MANIFESTS / f"{plural}.yaml").read_text()))
 
 
 def kept(plural: str, stored: Any) -> Any:
-    """What is left of a stored object that is read and written again."""
+    """Return a stored object after one decode and encode."""
     read = msgspec.json.decode(msgspec.json.encode(stored), type=MODELS[plural])
     return msgspec.json.decode(msgspec.json.encode(read))
 

@@ -1,7 +1,7 @@
-"""Names, marks and words of release 0.1.0 (commit 0e22fbe) that are stored in Kubernetes.
+"""Names, labels, annotations and texts of release 0.1.0 (commit 0e22fbe) stored in Kubernetes.
 
-That release made the data file. An object is found by the name that follows from another, and by
-its labels and annotations; the words of a status and of a record are read by other programs.
+That release made the data file. An object is found by a name derived from another object, and by
+its labels and annotations; other programs read the texts of a status and of an operation.
 """
 
 from collections.abc import Callable
@@ -68,17 +68,17 @@ FAILURES: Final[tuple[type[ServiceError], ...]] = (
 
 
 def named(text: str) -> dict[str, str]:
-    """Every name that follows from a text."""
+    """Return every name that is derived from a text."""
     return {kind: name(text) for kind, name in NAMING.items()}
 
 
 def marks() -> list[str]:
-    """Every label, annotation, finalizer and priority of ours."""
+    """Return every label, annotation, finalizer and priority of the product."""
     return sorted(each for name, each in vars(wellknown).items() if name.isupper())
 
 
 def failures() -> list[str]:
-    """What a record says of each failure; it is read as the same failure again."""
+    """Return the stored text of each failure; check that it is read as the same failure."""
     texts = []
     for kind in FAILURES:
         text = failure_text(kind("the: reason"))
@@ -97,7 +97,7 @@ def test_a_name_follows_as_before(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases("derived_names", "words"))
 def test_the_words_of_a_field_are_still_known(case: Case) -> None:
-    """A later release may add words: 0.1.0 never meets them in what it has stored."""
+    """Check known words only: a later release may add words, which data of 0.1.0 does not have."""
     known = [word.value for word in WORDS[case.given]]
     assert [word for word in known if word in case.made] == case.made
 

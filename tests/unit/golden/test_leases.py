@@ -1,7 +1,7 @@
 """The Lease as release 0.1.0 (commit 0e22fbe) wrote it, which a later release takes over.
 
-That release made the data file by what stands beside it: while an update rolls out, processes of
-both releases stand for one Lease.
+That release made the data file from the inputs that stand beside its writes. During an update,
+processes of both releases compete for one Lease.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from tests.unit.golden.recorded_cluster import RecordedCluster
 
 
 async def held(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is written to take a free Lease, to renew it, to give it back, and to follow another."""
+    """Return the writes to acquire a free Lease, renew it, release it, and succeed another holder."""
     cluster = RecordedCluster([], "manager")
     config = LeaderElectionConfig() if given["who"] == "controller" else activator()
     lock = LeaseLock(cluster.client, ObjectKey(config.namespace, config.name), "me_uuid")

@@ -1,7 +1,7 @@
-"""Where release 0.1.0 (commit 0e22fbe) kept things at the queue, and how it made those places.
+"""Where release 0.1.0 (commit 0e22fbe) stored data in the queue, and how it created the streams.
 
-That release made the data file. The streams of an installation are never made again, so whoever
-comes later must want them just as they are; and what it asks by name must be there.
+That release made the data file. The streams of an installation are never created again, so a later
+release must want exactly these streams, and must find its data under these names.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ from tests.unit.golden.data import Case, cases, plain
 
 
 def layout(given: dict[str, Any]) -> Any:
-    """The streams and consumers of a configuration and of one function in it."""
+    """Return the streams and consumers of a configuration and of one function in it."""
     names = msgspec.convert(given["names"], QueueNames)
     limits = msgspec.convert(given["limits"], StreamLimits)
     return plain(
@@ -39,7 +39,7 @@ def layout(given: dict[str, Any]) -> Any:
 
 
 def places(given: dict[str, Any]) -> dict[str, str]:
-    """Every subject, key and object of one invocation."""
+    """Return every subject, key and object name of one invocation."""
     names, ids = msgspec.convert(given["names"], QueueNames), given["ids"]
     bucket = names.body_bucket_name(ids[0])
     return {

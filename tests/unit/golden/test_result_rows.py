@@ -1,7 +1,7 @@
-"""The table of outcomes as release 0.1.0 (commit 0e22fbe) made and wrote it.
+"""The table of outcomes as release 0.1.0 (commit 0e22fbe) created and wrote it.
 
-That release made the data file. The table of an installation is never made again, and its rows
-are read by the API as the records that they were once.
+That release made the data file. The table of an installation is never created again, and the API
+reads its rows as the records that they were made from.
 """
 
 from typing import Any
@@ -16,20 +16,20 @@ from tests.unit.golden.data import Case, cases
 
 
 def stored(text: str) -> list[Any]:
-    """The values of the row of an outcome, in the order of the columns."""
+    """Return the values of an outcome's row, in the order of the columns."""
     made = outcome_row_of(message.decode_outcome(text.encode()))
     return [str(each) if hasattr(each, "tzinfo") else each for each in made]
 
 
 def read(columns: list[str], text: str) -> str:
-    """The record that is read from the row of an outcome, by the names of the columns."""
+    """Return the record that is read from an outcome's row, by the names of the columns."""
     values = outcome_row_of(message.decode_outcome(text.encode()))
     found = archive.outcome_from_row(dict(zip(columns, values, strict=True)))
     return record.encode_record(found.record).decode()
 
 
 def statements() -> dict[str, str]:
-    """The SQL that makes, writes and reads the table, whatever its white space."""
+    """Return the SQL that creates, writes and reads the table, with normalized white space."""
     given = {
         "lock": store.LOCK_SQL,
         "make": store.MIGRATION_SQL,

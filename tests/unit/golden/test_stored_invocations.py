@@ -1,8 +1,9 @@
-"""Invocations as release 0.1.0 (commit 0e22fbe) kept them: records, calls, outcomes, letters.
+"""Invocations as release 0.1.0 (commit 0e22fbe) stored them: records, calls, outcomes, dead
+letters.
 
-That release made the data file. What it has kept is read and, written again, gives the very bytes;
-a request that is sent again has the hash of its record; and of a record that is final the streams
-are told the same, so that a second copy is dropped.
+That release made the data file. Its stored data must decode and encode to the same bytes. A
+repeated request must have the hash of its record. A final record must give the same messages to the
+streams, so that the streams drop a second copy.
 """
 
 import pytest
@@ -15,7 +16,7 @@ from tests.unit.golden.recorded_api import asked
 
 
 def read_and_written(kind: str, text: str) -> str:
-    """Read what the queue keeps, and write it again."""
+    """Decode stored data of the queue, and encode it again."""
     data = text.encode()
     match kind:
         case "record":
@@ -31,7 +32,7 @@ def read_and_written(kind: str, text: str) -> str:
 
 
 def told_of(text: str) -> list[dict[str, str]]:
-    """What the streams are told of a final record."""
+    """Return the messages that a final record gives to the streams."""
     told = final_messages(QueueNames(), "echo.order-1", record.decode_record(text.encode()))
     return [
         {"subject": each.subject, "id": each.message_id, "data": each.data.decode()}

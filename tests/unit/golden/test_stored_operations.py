@@ -1,8 +1,8 @@
 """Operations as release 0.1.0 (commit 0e22fbe) stored them, from the HTTP request on.
 
-That release made the data file by answering the requests that stand beside its writes. A request
-that is sent again must have the hash of its record, and whoever resumes a record that its first
-process has left must make of it what that process would have made.
+That release made the data file by answering the requests that stand beside its writes. A repeated
+request must have the hash of its operation. A process that resumes an operation of a stopped
+process must get the result that the stopped process would have got.
 """
 
 from collections.abc import Mapping
@@ -27,19 +27,19 @@ INTERRUPTED = [
 
 
 def left_by(case: Case, count: int) -> dict[str, Any]:
-    """What is there once a process has died after so many writes."""
+    """Return the state after a process died with only its first `count` writes done."""
     return {**case.given, "writes": case.made["writes"][:count]}
 
 
 async def resumed(given: Mapping[str, Any]) -> RecordedWorld:
-    """The world after another process has found the unfinished record."""
+    """Return the world after another process has resumed the unfinished operation."""
     world = RecordedWorld(given)
     await world.resume()
     return world
 
 
 def lean(value: Any) -> Any:
-    """The value without empty parts, which a record does not keep."""
+    """Return the value without empty parts, which an operation does not store."""
     if not isinstance(value, dict):
         return value
     parts = {name: lean(each) for name, each in value.items()}
@@ -47,7 +47,7 @@ def lean(value: Any) -> Any:
 
 
 async def gone_on(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is written after the first writes for a request, and what others have written then."""
+    """Return the writes that follow the first writes of a request and the writes of other clients."""
     left = left_by(REQUESTS[given["of"]], given["first"])
     world = {**left, "writes": [*left["writes"], *given["then"]]}
     return await asked(world) if given["again"] else written(await resumed(world))

@@ -1,7 +1,7 @@
-"""What a worker of release 0.1.0 (commit 0e22fbe) sent for the messages that it was handed.
+"""What a worker of release 0.1.0 (commit 0e22fbe) sent for the messages that it received.
 
-That release made the data file. A worker may go on with what another release has begun, and its
-reports are read by activators of other releases.
+That release made the data file. A worker may continue a run of another release, and activators of
+other releases read its reports.
 """
 
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ REPLY: Final = "$JS.ACK.RUNTIME_INVOCATIONS.echo.1.2.1.1767225600000000000.0"
 
 
 class StillClock(SystemClock):
-    """It is always the same moment."""
+    """Clock that stands still."""
 
     def now(self) -> datetime:
         return ms_to_datetime(NOW)
 
 
 class RecordedFramework:
-    """Answers as a case says, and writes down what it is asked."""
+    """Framework that answers as the case says, and records its calls."""
 
     def __init__(self, said: Mapping[str, Any] | None) -> None:
         self._said = said
@@ -69,13 +69,13 @@ class RecordedFramework:
 
 
 def queue_of(given: Mapping[str, Any]) -> tuple[RecordedQueue, JetStreamClient]:
-    """A queue that keeps what is given, as the worker uses it."""
+    """Return a queue that holds the given messages, and the worker's client of it."""
     recorded = RecordedQueue(given.get("kept", {}))
     return recorded, JetStreamClient(OpenClient(cast(Client, recorded)))
 
 
 async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent for one message, and what the user's code is asked."""
+    """Dispatch one message; return the messages sent and the calls of the framework."""
     recorded, queue = queue_of(given)
     framework, pace, names = RecordedFramework(given.get("says")), Intervals(), QueueNames()
     metrics, records = WorkerMetrics(CollectorRegistry(), "echo"), RecordStore(queue, names, pace)
@@ -100,7 +100,7 @@ async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a worker with so many runs tells of itself."""
+    """Return the report of a worker with so many runs."""
     recorded, queue = queue_of(given)
     slots = Slots(4, StillClock())
     for _ in range(given["runs"]):

@@ -1,4 +1,4 @@
-"""Which builder makes the images, and how it is called."""
+"""Tests of the image build: the choice of the builder, and its command line."""
 
 import pytest
 

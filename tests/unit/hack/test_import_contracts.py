@@ -1,4 +1,4 @@
-"""The import contract of the API covers modules that it does not name."""
+"""Tests of the API's import contract: it includes modules that it does not name."""
 
 import grimp
 import pytest

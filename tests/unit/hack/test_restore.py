@@ -1,4 +1,4 @@
-"""What of a backup is brought back, and in which form."""
+"""Tests of the restore: the objects that it restores from a backup, and their form."""
 
 import json
 from collections.abc import Callable
@@ -137,7 +137,7 @@ PLURALS = {
 
 
 class Cluster:
-    """As much of kubectl as a restore needs; `writes` are the commands that change something."""
+    """Subset of kubectl for a restore; `writes` are the commands that change something."""
 
     def __init__(self, *objects: dict[str, Any]) -> None:
         self._objects = {(each["kind"], each["metadata"]["name"]): each for each in objects}

@@ -1,4 +1,4 @@
-"""The lock of the images: what the programs need of the whole lock, and nothing else."""
+"""Tests of the images' lock: exactly the requirements of the programs, out of the whole lock."""
 
 import configparser
 import re
@@ -15,13 +15,15 @@ PIN = re.compile(r"^([a-z0-9.-]+)==", re.MULTILINE)
 
 
 def entries(path: Path) -> set[str]:
-    """Each pin with all its hashes; where it is needed at all differs between the locks."""
+    """Return each pin with its hashes, without the environment marker, which differs between the
+    locks.
+    """
     text = re.sub(r" ; .*(?= \\$)", "", path.read_text(), flags=re.MULTILINE)
     return set(re.split(r"\n(?=\S)", text.strip()))
 
 
 def needed(names: Sequence[str]) -> set[str]:
-    """The distributions of `names` and all that they need here."""
+    """Return the distributions of `names` and all their requirements on this platform."""
     found: set[str] = set()
     queue = list(names)
     while queue:

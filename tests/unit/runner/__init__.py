@@ -1,1 +1,1 @@
-"""How a test run is carried out."""
+"""Tests of the test runner."""

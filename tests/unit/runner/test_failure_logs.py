@@ -1,4 +1,4 @@
-"""A failure has its own folder, with what processes wrote while the test ran."""
+"""Tests of failure logs: each failure has a folder with the process output of its test."""
 
 from pathlib import Path
 

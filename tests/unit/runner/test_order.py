@@ -1,4 +1,4 @@
-"""The order of tests: tiers are mixed, file by file, and long files start early."""
+"""Tests of the test order: tiers are mixed file by file, and long files start early."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +11,7 @@ from tests.runner.file_order import sort_by_start
 
 @dataclass(frozen=True)
 class Item:
-    """As much of a collected test as its order depends on."""
+    """Collected test with only the fields that its order depends on."""
 
     nodeid: str
     seconds: int = 0

@@ -1,4 +1,4 @@
-"""A person sees a line for each file when its last test is over."""
+"""Tests of the progress output: one line per file, written after the file's last test."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""All drawn schedules of a run follow from one seed."""
+"""Tests of seeds: one seed determines all random schedules of a run."""
 
 import pytest
 

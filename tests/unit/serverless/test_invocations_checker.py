@@ -1,4 +1,4 @@
-"""The checker of the promise sees every way of breaking it."""
+"""Tests of the invocations checker: it finds every kind of violation of the guarantee."""
 
 from collections.abc import Callable
 from dataclasses import replace

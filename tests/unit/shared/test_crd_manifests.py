@@ -1,4 +1,4 @@
-"""The generated definitions say everything that people and the API server need."""
+"""Tests of the generated CRD manifests: complete for users and for the API server."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def field(resource: CustomResource, path: str) -> dict[str, Any]:
 def test_every_field_has_a_description(resource: CustomResource) -> None:
     found = fields(schema_of(resource))
     silent = [path for path, schema in found if not schema.get("description")]
-    assert silent == [".metadata"]  # the API server brings its own
+    assert silent == [".metadata"]  # the API server adds its own description
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)

@@ -1,4 +1,4 @@
-"""The processes of a test that die and are started again."""
+"""Tests of the test support for API processes that die and are started again."""
 
 import asyncio
 from contextlib import closing

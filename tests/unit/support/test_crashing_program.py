@@ -1,4 +1,4 @@
-"""A program that has died does nothing more, whatever it had in hand."""
+"""Tests of the crashing program: it does nothing after its crash, even in the middle of an action."""
 
 import asyncio
 from collections.abc import Callable
@@ -39,7 +39,7 @@ async def program_of(told: Told) -> None:
 
 
 async def lived(at: int, moment: AwaitSide, strike: Callable[[], None] | None = None) -> Told:
-    """All that is said in such a life."""
+    """Run a program until it crashes at the given point; return all that it recorded."""
     told = Told()
     with enable_crashes(asyncio.get_running_loop()):
         program = CrashingProgram(invocation, at, moment, strike)

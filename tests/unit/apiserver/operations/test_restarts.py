@@ -35,9 +35,7 @@ def stock(api: ModelApi, name: str) -> GPUUnit:
 
 
 async def failed(command: CreateUnit) -> ModelApi:
-    """Run an operation that claims `s-0` and creates its unit, then fails; its stock claim is
-    released.
-    """
+    """Run an operation that creates a unit from `s-0`; fail it and release its stock claim."""
     api = ModelApi()
     api.add_stock("s-0")
     await api.run(api.replicas[0].units.create(command))

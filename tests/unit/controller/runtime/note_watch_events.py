@@ -1,4 +1,4 @@
-"""Notes as a server tells of them: objects, lines of a watch and lists, at chosen versions."""
+"""Notes as a server sends them, in objects, watch lines and lists, at chosen versions."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.support.builders.note_resource import Note, NoteSpec
 
 
 def new_note(name: str, version: int | str, uid: str = "", size: int = 0) -> Note:
-    """A note of the namespace `ns`; its uid tells two of one name apart."""
+    """Return a note of the namespace `ns`; its uid distinguishes two notes with one name."""
     meta = ObjectMeta(
         namespace="ns", name=name, uid=uid or f"uid-{name}", resource_version=str(version)
     )
@@ -36,7 +36,7 @@ def put_change(note: Note) -> Change[Note]:
 
 
 def deleted_change(name: str, version: int, uid: str = "") -> Change[Note]:
-    """A delete as the watch tells it: the last state, with the version of the delete."""
+    """Return a delete as the watch sends it: the last state, with the version of the delete."""
     return Change(new_note(name, version, uid), is_deleted=True, is_added=False)
 
 
@@ -47,7 +47,7 @@ def undecodable(name: str, version: int, uid: str = "", *, gone: bool = False) -
 
 
 def watch_line(kind: str, subject: Any) -> bytes:
-    """One line of a watch."""
+    """Return one line of a watch."""
     return msgspec.json.encode({"type": kind, "object": subject})
 
 
@@ -64,7 +64,7 @@ def deleted_line(name: str, version: int) -> bytes:
 
 
 def undecodable_line(kind: str, name: str, version: int) -> bytes:
-    """An event of a note whose size is no number."""
+    """Return the watch line of a note whose size is not a number."""
     meta = {"namespace": "ns", "name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
     return watch_line(kind, {"metadata": meta, "spec": {"size": "large"}})
 
@@ -76,7 +76,7 @@ def bookmark_line(version: int | str, initial_events_end: str | None = None) -> 
 
 
 def error_line(code: int, reason: str = "") -> bytes:
-    """The event with which a server ends a watch."""
+    """Return the watch line of the error with which a server ends a watch."""
     return watch_line(
         "ERROR", {"kind": "Status", "code": code, "reason": reason, "message": "no more"}
     )

@@ -1,4 +1,4 @@
-"""A digest stays the same across processes, and changes with the value."""
+"""Tests of the digest: it is the same in every process, and changes with the value."""
 
 from controller.runtime.digest import json_digest
 

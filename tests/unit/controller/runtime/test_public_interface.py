@@ -1,4 +1,4 @@
-"""The library is used through `controller.runtime` alone, which shows no HTTP and no kubeconfig."""
+"""Tests of the library's public interface: `controller.runtime`, without HTTP and kubeconfig."""
 
 import inspect
 import subprocess
@@ -40,6 +40,8 @@ def test_the_package_ships_its_type_information() -> None:
 
 
 def test_each_module_can_be_imported_first() -> None:
-    """The package imports its modules, so an import of the package by a module would be a cycle."""
+    """Check for import cycles: the package imports its modules, so no module may import the
+    package.
+    """
     code = "import controller.runtime.leader.watchdog, controller.runtime as door; door.Manager"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""A desired object is there when the live one has all of it, beside what others own."""
+"""Tests of the subset match: a live object matches with all desired fields and those of others."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is said of a pod that does not run yet is what the scheduler or the kubelet said."""
+"""Tests of pod diagnosis: it quotes the scheduler or the kubelet for a pod that does not run."""
 
 from typing import Any
 

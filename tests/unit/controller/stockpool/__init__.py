@@ -1,1 +1,1 @@
-"""Pools: what they decide and say, from values alone."""
+"""Tests of stock pools: decisions and statuses as values."""

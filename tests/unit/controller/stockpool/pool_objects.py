@@ -1,4 +1,4 @@
-"""A pool called warm and its units, as the server would show them."""
+"""Stock pool `warm` and its units, as the server returns them."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def new_pool(
 
 
 def new_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit:
-    """Unclaimed stock of the pool; `said` is the reason and message of its condition Ready."""
+    """Return unclaimed stock of the pool; `said` is the reason and message of its Ready condition."""
     said: tuple[str, str] | None = changes.pop("said", None)
     node = changes.pop("node", "node-1" if phase == UnitPhase.READY else "")
     claimed: bool = changes.pop("claimed", False)

@@ -1,4 +1,4 @@
-"""Only news are told."""
+"""Tests of stock pool Events: only changes are published."""
 
 from datetime import UTC, datetime
 

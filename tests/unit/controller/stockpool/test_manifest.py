@@ -1,4 +1,4 @@
-"""The unit that a pool makes."""
+"""Tests of the manifest of a pool's units."""
 
 from controller.stockpool.manifest import unit_manifest
 from shared.v1alpha1.unit_resources import Toleration

@@ -1,4 +1,4 @@
-"""Which units a pool removes and how many it makes."""
+"""Tests of scaling: the units that a pool deletes, and the number that it creates."""
 
 import itertools
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ phases = st.sampled_from([UnitPhase.READY, UnitPhase.PROGRESSING, UnitPhase.FAIL
 
 @st.composite
 def units(draw: st.DrawFn) -> list[GPUUnit]:
-    """Units of a pool in any state: claimed, going, outdated, ready or not."""
+    """Draw units of a pool in any state: claimed, terminating, outdated, ready or not ready."""
     return [
         new_unit(
             number,
@@ -171,7 +171,7 @@ def applied(
 
 
 def started(stock: Sequence[GPUUnit]) -> list[GPUUnit]:
-    """The same units one of which has become ready."""
+    """Return the same units, of which one more is ready."""
     starting = next((unit for unit in stock if not is_unit_ready(unit)), None)
     now_ready = GPUUnitStatus(phase=UnitPhase.READY, node_name="n")
     return [

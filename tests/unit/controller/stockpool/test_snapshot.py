@@ -1,4 +1,4 @@
-"""A look at a pool that cannot be trusted is no look."""
+"""Tests of the pool snapshot: an unreliable read gives no snapshot."""
 
 from random import Random
 from typing import Any, cast
@@ -26,7 +26,7 @@ KEY = key_of(new_pool())
 
 
 class ScriptedReads:
-    """Answers a get and a list as the test says; the port is a Client's reading verbs."""
+    """Client with scripted answers to get and list; implements the reading verbs of Client."""
 
     def __init__(self, pool: StockPool | Exception, units: ObjectList[GPUUnit]) -> None:
         self._pool = pool

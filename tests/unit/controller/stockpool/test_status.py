@@ -1,4 +1,4 @@
-"""What a pool's status says of its units."""
+"""Tests of the stock pool status, which is computed from the pool's units."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Consumed units are counted once, whenever the count is taken."""
+"""Tests of the count of consumed units: each unit is counted once, at any time of the count."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ def test_a_released_unit_is_not_counted() -> None:
 
 @given(st.lists(st.sets(st.integers(0, 9)), max_size=8))
 def test_every_claim_that_was_seen_is_counted_once(looks: list[set[int]]) -> None:
-    """Given looks at which some of the claimed units still exist, each one ends counted once."""
+    """Check for snapshots with any of the claimed units that each unit is counted once in the end."""
     status, gone, seen = StockPoolStatus(), set[int](), set[int]()
     for look in [*looks, set[int]()]:
         there = look - gone

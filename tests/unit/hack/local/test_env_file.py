@@ -1,4 +1,4 @@
-"""`.local/env` is read by shells and by scripts."""
+"""Tests of `.local/env`, which shells and scripts read."""
 
 import subprocess
 from pathlib import Path

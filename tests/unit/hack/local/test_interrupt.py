@@ -1,4 +1,4 @@
-"""Ctrl-C during `make up`, also where Python drops what a signal's handler raises."""
+"""Tests of Ctrl-C during `make up`, also where Python drops an exception of a signal handler."""
 
 import asyncio
 import gc
@@ -12,7 +12,7 @@ from hack.local.interrupt import InterruptHandler
 
 @pytest.fixture
 def interruption() -> Iterator[InterruptHandler]:
-    """The handler of SIGINT for the length of the test."""
+    """Install the SIGINT handler for the length of the test."""
     handler = InterruptHandler()
     before = signal.signal(signal.SIGINT, handler)
     yield handler
@@ -20,7 +20,7 @@ def interruption() -> Iterator[InterruptHandler]:
 
 
 class Finalised:
-    """The signal comes while this is taken away."""
+    """Object whose finalizer raises the signal."""
 
     def __del__(self) -> None:
         signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Ports are kept where they can be and replaced where they cannot."""
+"""Tests of the local settings: free ports are kept, and taken ports are replaced."""
 
 import random
 from pathlib import Path
@@ -14,13 +14,13 @@ from hack.local.settings import PREFERRED_PORTS, LocalSettings, with_usable_port
 
 @pytest.fixture(autouse=True)
 def _no_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody has named a range of ports."""
+    """Unset the range of ports."""
     monkeypatch.delenv(PORT_RANGE_VARIABLE, raising=False)
 
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Ports that somebody listens on."""
+    """Return the set of ports that count as taken."""
     ports: set[int] = set()
     for module in ("hack.local.settings", "hack.cluster.ports"):
         monkeypatch.setattr(f"{module}.is_port_free", lambda port: port not in ports)

@@ -1,4 +1,4 @@
-"""The pod runner decides as a kubelet does, and moves paths and ports to this machine."""
+"""Tests of the pod runner: it decides like a kubelet, and maps paths and ports to this machine."""
 
 import sys
 from pathlib import Path
@@ -18,7 +18,7 @@ RUNNING = ObservedContainer(started_at="now", is_ready=True)
 
 
 def a_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spec: Any) -> Pod:
-    """A pod of a program and a sidecar, on a node unless told otherwise."""
+    """Return a pod with a program and a sidecar; by default the pod has a node."""
     program = {
         "name": "unit",
         "image": image,

@@ -1,4 +1,4 @@
-"""What Prometheus is told of what waits and of dead letters, and when."""
+"""Tests of the metrics of waiting invocations and dead letters, and when they are exported."""
 
 from typing import Any, cast
 
@@ -23,9 +23,9 @@ NAMES = QueueNames()
 
 
 class PlayedQueue:
-    """Two functions, of which one has dead letters, as one that is gone has.
+    """Queue with two functions, of which one has dead letters, as does a deleted function.
 
-    An invocation of the one waits, one of the other has waited and runs.
+    An invocation of one function waits; an invocation of the other has waited and now runs.
     """
 
     async def call_api(self, subject: str, _: object = None) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class PlayedQueue:
 
 
 class NoHomes:
-    """Nothing is open, so nobody is asked where it belongs."""
+    """Function existence check without any open record to check."""
 
     def forget_live_reads(self) -> None:
         pass
@@ -65,7 +65,7 @@ class NoHomes:
 
 
 class Activator:
-    """As much of one as counts."""
+    """Activator with only the parts that the metrics need."""
 
     def __init__(self, *, leads: bool = True) -> None:
         queue, clock = cast("JetStreamClient", PlayedQueue()), SystemClock()

@@ -1,4 +1,4 @@
-"""What is missing of the queue's secrets is made, and what is there never changes."""
+"""Tests of the queue's Secrets: missing values are generated, and existing ones never change."""
 
 from base64 import b64decode
 
@@ -14,7 +14,7 @@ from serverless.credentials.secret import (
 
 
 class Bytes:
-    """Other bytes at each call, the same in each test."""
+    """Byte source with a different value per call, and the same values in each test."""
 
     def __init__(self) -> None:
         self._calls = 0

@@ -1,4 +1,4 @@
-"""Whatever a handler gives back stands for an answer."""
+"""Tests of responses: the conversion of a handler's return values."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor

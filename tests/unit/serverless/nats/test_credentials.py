@@ -1,4 +1,4 @@
-"""Where the password of a NATS connection is read, and when."""
+"""Tests of NATS credentials: where and when the password of a connection is read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The error of a JetStream error code."""
+"""Tests of the error for each JetStream error code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An outcome counts only where its own function may tell it."""
+"""Tests of the outcome consumer: an outcome counts only on the subject of its own function."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Outcomes as rows: whole, and without what PostgreSQL cannot hold."""
+"""Tests of outcome rows: complete, but without characters that PostgreSQL cannot store."""
 
 import json
 

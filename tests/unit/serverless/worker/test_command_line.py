@@ -1,4 +1,4 @@
-"""The command line of a worker on a desk, and what is said of a mistake in it."""
+"""Tests of the command line of a worker outside a cluster, and of the messages for mistakes in it."""
 
 from pathlib import Path
 

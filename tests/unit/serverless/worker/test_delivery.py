@@ -1,4 +1,4 @@
-"""Where a message stands is read from its reply subject."""
+"""Tests of deliveries: the position of a message is parsed from its reply subject."""
 
 import json
 

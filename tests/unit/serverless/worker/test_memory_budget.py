@@ -1,4 +1,4 @@
-"""However many bodies there are: only so many bytes of them are held at once."""
+"""Tests of the memory budget: it bounds the bytes held at the same time, for any number of bodies."""
 
 import asyncio
 import tempfile
@@ -84,7 +84,7 @@ async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
 
 @asynccontextmanager
 async def answering() -> AsyncIterator[Path]:
-    """Takes a payload of that size and answers with as much, and holds next to nothing."""
+    """Serve a framework that reads a payload of SIZE, answers with SIZE bytes, and buffers little."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

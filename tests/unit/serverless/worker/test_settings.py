@@ -1,4 +1,6 @@
-"""The environment of a worker is read strictly, and every problem is told at once."""
+"""Tests of a worker's settings: the environment is parsed strictly; all errors are reported at
+once.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addresses are host:port, with the spellings people know from Go programs."""
+"""Tests of addresses: host:port, with the notations of Go programs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The command line overrides the file."""
+"""Tests of the command line, which overrides the file."""
 
 from pathlib import Path
 

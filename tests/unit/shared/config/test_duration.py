@@ -1,4 +1,4 @@
-"""Durations are read as people write them, strictly."""
+"""Tests of durations: strict parsing of common notations."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Configuration is read strictly, and everything wrong with it is said at once."""
+"""Tests of the configuration loader: strict parsing; all errors are reported at once."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""A record is one line of key=value pairs, whatever it carries."""
+"""Tests of logfmt: a log entry is one line of key=value pairs, for any content."""
 
 import io
 import json
@@ -102,7 +102,7 @@ def test_an_exception_is_an_error_and_a_trace_on_the_same_line() -> None:
 def test_configure_writes_from_the_level_up_to_the_stream() -> None:
     root, stream = logging.getLogger(), io.StringIO()
     before = root.level, root.handlers[:]
-    root.handlers.clear()  # pytest's own are put back below; force=True would close them
+    root.handlers.clear()  # pytest's own handlers are restored below; force=True would close them
     try:
         configure_logging("warning", stream)
         logging.getLogger("a").info("quiet")

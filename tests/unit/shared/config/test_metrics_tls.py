@@ -1,4 +1,4 @@
-"""Files that metrics cannot be served with are refused at the start."""
+"""Tests of the metrics' TLS files: unusable files are rejected at startup."""
 
 from pathlib import Path
 

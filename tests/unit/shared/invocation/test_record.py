@@ -1,4 +1,4 @@
-"""A record survives the bucket, and its transitions keep what they must."""
+"""Tests of the record: it survives the bucket, and its transitions keep the required fields."""
 
 import msgspec
 import pytest

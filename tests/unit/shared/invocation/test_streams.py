@@ -1,4 +1,4 @@
-"""What the queue keeps is there for as long as somebody needs it."""
+"""Tests of stream limits: the queue keeps data for as long as the data is needed."""
 
 import pytest
 

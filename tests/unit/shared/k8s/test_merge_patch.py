@@ -1,4 +1,4 @@
-"""A merge patch carries every change and nothing else."""
+"""Tests of merge patches: a patch has every change and nothing else."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ specs = st.builds(
 
 
 def patched(target: Any, patch: Any) -> Any:
-    """The algorithm of RFC 7386, word for word."""
+    """Apply the patch by the algorithm of RFC 7386."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

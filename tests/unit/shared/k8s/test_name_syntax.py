@@ -1,4 +1,4 @@
-"""Names are read as Kubernetes reads them."""
+"""Tests of name syntax: the rules of Kubernetes."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import pytest
 
 from shared.k8s import name_syntax as syntax
 
-DOMAIN_244 = "a" * 244  # the longest, as quotas write requests. before it
+DOMAIN_244 = "a" * 244  # the longest name, because quotas put `requests.` before it
 
 GOOD: list[tuple[Callable[[str], bool], list[str]]] = [
     (syntax.is_dns_label, ["a", "1", "a-b", "a--b", "a" * 63]),

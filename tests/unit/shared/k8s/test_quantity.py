@@ -1,4 +1,4 @@
-"""Quantities are read as Kubernetes reads them, exactly."""
+"""Tests of quantities: the exact values of Kubernetes."""
 
 from fractions import Fraction
 

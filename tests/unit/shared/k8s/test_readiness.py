@@ -1,4 +1,4 @@
-"""A readiness has a message that fits into a condition, whatever its characters."""
+"""Tests of readiness: its message fits into a condition, with any characters."""
 
 from datetime import UTC, datetime
 

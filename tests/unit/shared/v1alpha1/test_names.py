@@ -1,4 +1,4 @@
-"""Derived names fit, can be told apart, and stay what they are."""
+"""Tests of derived names: they are short enough, distinct and stable."""
 
 import re
 import string

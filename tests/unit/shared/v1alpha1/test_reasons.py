@@ -1,4 +1,4 @@
-"""The words of our conditions are words that Kubernetes takes."""
+"""Tests of condition reasons: Kubernetes accepts each of them."""
 
 import re
 from collections.abc import Iterator

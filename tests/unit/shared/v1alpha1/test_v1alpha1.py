@@ -1,4 +1,4 @@
-"""The models hold what the API server stores, and nothing is lost in them."""
+"""Tests of the models: they keep every field that the API server stores."""
 
 from typing import Any
 

@@ -39,9 +39,7 @@ def load_unit(path: Path) -> GPUUnit:
 
 
 def build_deployment(unit: GPUUnit) -> dict[str, Any]:
-    """Return the Deployment, and its hash, that the present code applies for a unit without
-    children.
-    """
+    """Return the present code's Deployment for a unit without children, and its hash."""
     body = desired_deployment(unit, shipped_settings(), None, Workload())
     return {"deployment": body, "hash": json_digest(body)}
 

@@ -1,4 +1,4 @@
-"""What a handler was told, in words."""
+"""Handler that records its notifications as text."""
 
 from controller.runtime.cache.subscription import ChangeNotification
 from tests.support.builders.note_resource import Note
@@ -6,7 +6,7 @@ from tests.unit.controller.scripted_source import note_and_version
 
 
 class RecordingHandler:
-    """A handler that writes down its notices."""
+    """Handler that records each notification as a line of text."""
 
     def __init__(self) -> None:
         self.notices: list[ChangeNotification[Note]] = []

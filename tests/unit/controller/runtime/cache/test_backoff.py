@@ -1,4 +1,4 @@
-"""Pauses grow to a limit, are never alike, and start anew by time alone."""
+"""Tests of back-off: pauses grow to a limit, have jitter, and are reset only by elapsed time."""
 
 from random import Random
 
@@ -13,7 +13,7 @@ RUNGS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
 
 
 class NoRandomness(Random):
-    """Always the least."""
+    """Random source that always returns the minimum."""
 
     def random(self) -> float:
         return 0.0

@@ -1,4 +1,4 @@
-"""A cache reads one kind over all the namespaces that are watched."""
+"""Tests of the cache: it reads one kind across all watched namespaces."""
 
 import asyncio
 from random import Random
@@ -25,7 +25,7 @@ def note_in(namespace: str, name: str, size: int = 0) -> Note:
 
 
 def cache_of(**notes_by_namespace: list[Note]) -> Cache[Note]:
-    """A cache with one informer per keyword; `everywhere` watches all namespaces."""
+    """Return a cache with one informer per keyword; `everywhere` watches all namespaces."""
     clock, metrics = VirtualClock(), InformerMetrics(CollectorRegistry())
     informers = {}
     for keyword, notes in notes_by_namespace.items():

@@ -1,4 +1,4 @@
-"""An informer between a server and its subscribers: its store, its notices, our own writes."""
+"""Tests of the informer: its store, its notifications, and the product's own writes."""
 
 import asyncio
 import gc
@@ -41,7 +41,7 @@ def registry() -> CollectorRegistry:
 
 @pytest.fixture
 def informer(clock: VirtualClock, registry: CollectorRegistry) -> Informer[Note]:
-    """Follows a server that never answers: tests tell it the news themselves."""
+    """Return an informer whose server never answers: the tests pass the changes to it."""
     randomness = Random(7)
     return Informer(
         ScriptedSource(clock), WatchScope(NOTES), InformerMetrics(registry), clock, randomness
@@ -57,7 +57,7 @@ def recorder(informer: Informer[Note]) -> RecordingHandler:
 
 @asynccontextmanager
 async def delivering(informer: Informer[Note]) -> AsyncIterator[None]:
-    """Subscribers hear inside the block, and have heard everything at its end."""
+    """Deliver notifications to the subscribers inside the block, and all of them by its end."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(informer.run())
         await run_ready_tasks()
@@ -187,7 +187,7 @@ async def test_a_delete_of_an_unknown_object_is_not_delivered(
 async def test_a_list_that_is_older_than_the_last_one_means_that_history_went_back(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
-    """A cluster that was restored from a backup: what is newer than the list never happened."""
+    """Check a cluster restored from a backup: the changes after the list's version are undone."""
     informer.replace(listing(1000, new_note("a", 900), new_note("b", 400), new_note("c", 950)))
     informer.observe_write(new_note("own", 1001))
     informer.observe_delete(note_key("b"), "uid-b")
@@ -271,7 +271,7 @@ async def test_events_older_than_an_own_write_are_not_delivered(
 async def test_an_own_write_that_the_watch_has_passed_is_not_delivered(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
-    """It was written, and somebody deleted it, before our task had its turn."""
+    """Check an own write whose object another client deleted before the writing task continued."""
     informer.replace(listing(10))
     informer.handle_change(put_change(new_note("a", 11)))
     informer.handle_change(deleted_change("a", 12))
@@ -449,7 +449,7 @@ async def test_own_deletes_are_not_remembered_for_ever(
     assert len(informer._pending_deletes) == 0
 
 
-# What cannot be read.
+# Undecodable objects.
 
 
 def reports(registry: CollectorRegistry) -> float:
@@ -653,7 +653,7 @@ async def test_a_handler_is_synced_once_it_has_seen_the_initial_list(
 async def test_a_handler_of_nothing_is_synced_at_once(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
-    """The assertion is that the block ends: it waits until the handler is synced."""
+    """Check that the block ends: it waits until the handler is synced."""
     subscription = informer.subscribe(recorder)
     async with delivering(informer), waiting_for(subscription):
         informer.replace(listing(10))
@@ -662,7 +662,7 @@ async def test_a_handler_of_nothing_is_synced_at_once(
 async def test_a_handler_that_raises_on_the_initial_list_is_synced_all_the_same(
     informer: Informer[Note],
 ) -> None:
-    """The assertion is that the block ends: it waits until the handler is synced."""
+    """Check that the block ends: it waits until the handler is synced."""
 
     def broken(_: ChangeNotification[Note]) -> None:
         raise RuntimeError("broken handler")
@@ -734,6 +734,6 @@ async def test_a_subscriber_that_comes_after_the_end_leaves_nothing_running(
     async with delivering(informer):
         informer.replace(listing(10, new_note("a", 1)))
     informer.subscribe(recorder)
-    gc.collect()  # a delivery that was begun and never awaited would be a warning here
+    gc.collect()  # a delivery that was started but never awaited would be a warning here
     await run_ready_tasks()
     assert recorder.notice_texts == ["new a@1 (backlog)"]

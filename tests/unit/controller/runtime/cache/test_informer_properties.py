@@ -1,8 +1,8 @@
-"""Whatever reaches an informer in whatever order, it ends with what the server has.
+"""Properties of the informer: its store ends equal to the server in every order of inputs.
 
-The server here is a history: versions that only grow, and states that can be looked up at each of
-them. The watch follows it at its own pace, lists may be as old as the watch, and answers to our own
-writes may come before or long after the watch told of them.
+The server here is a history: versions that only grow, and a state for each version. The watch
+follows the history at its own pace, lists may be as old as the watch, and the responses to own
+writes may arrive long before or after the watch event.
 """
 
 import itertools
@@ -35,7 +35,7 @@ A_NAME = st.sampled_from(NAMES)
 
 @dataclass(frozen=True)
 class Entry:
-    """One change in the history: the object, or the delete of it."""
+    """One change in the history: the object, or its delete."""
 
     name: str
     version: int
@@ -50,7 +50,7 @@ class Entry:
 
 
 class History:
-    """A server's objects at every version that there was; versions have gaps, as in real life."""
+    """Objects of a server at every version; versions have gaps, as on a real server."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -66,12 +66,12 @@ class History:
         return self._add(name, self.at(self.version)[name].uid, gone=True)
 
     def restore(self, version: int) -> None:
-        """Begin anew from a backup: what came after it never happened."""
+        """Restore a backup: remove all changes after the version."""
         self.entries = [entry for entry in self.entries if entry.version <= version]
         self.version = version
 
     def at(self, version: int) -> dict[str, Entry]:
-        """The objects that there were at a version."""
+        """Return the objects that existed at a version."""
         alive: dict[str, Entry] = {}
         for entry in self.entries:
             if entry.version <= version:
@@ -91,7 +91,7 @@ class History:
 
 
 class NoticeReplica:
-    """Rebuilds the objects from notices alone; every notice must fit what it already has."""
+    """Copy of the objects built from notifications alone; asserts that each notification fits it."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Note] = {}
@@ -108,7 +108,7 @@ class NoticeReplica:
 
 
 class InformerMachine(RuleBasedStateMachine):
-    """Changes by others and by us, a watch that lags, lists that may be as old as the watch."""
+    """State machine with other clients' writes, own writes, a lagging watch and old lists."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class InformerMachine(RuleBasedStateMachine):
         self.answered: dict[str, int] = {}
         self.deleted_unseen: dict[str, int] = {}
 
-    # The server and others.
+    # The server and other clients.
 
     @rule(name=A_NAME)
     def others_put(self, name: str) -> None:
@@ -139,7 +139,7 @@ class InformerMachine(RuleBasedStateMachine):
         if name in self.history.at(self.history.version):
             self.history.delete(name)
 
-    # Our own writes, answered at once or later.
+    # Own writes, whose response comes at once or later.
 
     @rule(name=A_NAME)
     def we_put(self, name: str) -> None:
@@ -147,7 +147,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     @rule(name=A_NAME)
     def we_delete_what_we_see(self, name: str) -> None:
-        """As reconcilers do: on the condition that it still is the object that they saw."""
+        """Delete an object on the condition that it is still the cached one, like a reconciler."""
         seen = self.informer.store.get(note_key(name))
         there = self.history.at(self.history.version).get(name)
         if seen is not None and there is not None and seen.metadata.uid == there.uid:
@@ -173,7 +173,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def a_list_comes(self, data: st.DataObject) -> None:
-        """Never older than the watch; the first one may be as old as the server likes."""
+        """List at a version not older than the watch; the first list may have any age."""
         oldest = 5 if self.position is None else self.position
         version = data.draw(st.integers(oldest, self.history.version))
         self._list(version)
@@ -196,7 +196,7 @@ class InformerMachine(RuleBasedStateMachine):
         self.deleted_unseen.clear()
         self._list(self.history.version)
 
-    # What must hold.
+    # Invariants.
 
     @invariant()
     def notices_and_store_agree(self) -> None:
@@ -207,9 +207,11 @@ class InformerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_reads_what_was_before_an_own_write(self) -> None:
-        """Each object is as of the watch or as of our last answered write, whichever is later.
+        """Check each object: it is from the watch or the last answered own write, the later of
+        both.
 
-        Only after a delete of what we had not seen may its predecessors still come up.
+        An older object may reappear only after an own delete of an object that was not in the
+        cache.
         """
         if self.position is None:
             return
@@ -223,7 +225,7 @@ class InformerMachine(RuleBasedStateMachine):
             assert version == (expected and expected.version), f"{name} at {moment}"
 
     def teardown(self) -> None:
-        """In the end, when everybody was told everything, all have what the server has."""
+        """Check that all copies equal the server's objects after everything was delivered."""
         if self.position is None:
             self._list(self.history.version)
         for entry in self.unanswered:

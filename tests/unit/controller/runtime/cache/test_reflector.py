@@ -1,4 +1,4 @@
-"""A reflector by client-go's rules: what it asks the server for, when, and what it tells."""
+"""Tests of the reflector, which follows client-go's rules for requests and notifications."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -38,7 +38,7 @@ from tests.unit.controller.runtime.note_watch_events import (
 )
 from tests.unit.controller.scripted_source import RecordingSink, ScriptedSource, ScriptedWatch
 
-# The first rung of the back-off waits 0.8 to 1.6 seconds.
+# The first step of the back-off waits 0.8 to 1.6 seconds.
 BEFORE_A_STEP, A_STEP = 0.79, 0.82
 
 EXPIRED = ExpiredError("too old", status=410)
@@ -77,7 +77,7 @@ Reflecting = Callable[..., Any]
 def reflecting(
     source: ScriptedSource, sink: RecordingSink, clock: VirtualClock, registry: CollectorRegistry
 ) -> Reflecting:
-    """Runs a reflector for the length of a block; every watch it opened is closed once after it."""
+    """Run a reflector for the length of the block; then check that each watch was closed once."""
 
     @asynccontextmanager
     async def run(**scope: Any) -> AsyncIterator[Reflector[Note]]:
@@ -331,7 +331,7 @@ async def test_a_proxy_that_holds_back_the_answer_does_not_make_a_long_watch_a_s
 async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_listed(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    """A server whose history went back tells nothing until it has caught up with our version."""
+    """Check a server with an undone history: it sends no event before it has reached our version."""
     mute = ScriptedWatch()
     source.add_lists(listing(1000), TOO_LARGE, listing(500)).add_watches(mute)
     async with reflecting():

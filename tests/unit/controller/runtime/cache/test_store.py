@@ -1,4 +1,4 @@
-"""What a store answers, by key and by index."""
+"""Tests of the store: reads by key and by index."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A store with indexes is a plain dict, and every index what one would compute from it."""
+"""Properties of the store: it equals a dict, and each index equals one computed from that dict."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ LABELS = st.sampled_from(["red", "green", "blue"])
 
 
 def labels(note: Note) -> list[str]:
-    """Any number of values an object, also the same one more than once."""
+    """Return the index values of an object: none, one or several, possibly with duplicates."""
     if "raise" in note.metadata.labels:
         raise ValueError("this one cannot be indexed")
     return list(note.metadata.labels.values())
@@ -28,7 +28,7 @@ def expected_labels(note: Note) -> set[str]:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Puts and removes in any order."""
+    """State machine that puts and removes objects in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def same(found: list[Note], expected: list[Note]) -> bool:
-    """Equal but for the order, which nobody promises."""
+    """Return whether both lists have the same objects; the store does not guarantee an order."""
 
     def identities(notes: list[Note]) -> list[Any]:
         return sorted(id(note) for note in notes)

@@ -1,4 +1,4 @@
-"""What we write is in the caches that cover it before the caller goes on."""
+"""Tests of the writer: a write is in all matching caches before the caller continues."""
 
 from random import Random
 from typing import Any, cast
@@ -23,7 +23,7 @@ from tests.unit.controller.scripted_source import ScriptedSource
 
 
 class ScriptedWrites:
-    """Answers every write with what the test says; the port is a Client's writing verbs."""
+    """Client for writes that returns a scripted answer; implements the writing verbs of Client."""
 
     def __init__(self, answer: Note | DeleteResult[Note] | Exception) -> None:
         self._answer = answer
@@ -56,7 +56,7 @@ class ScriptedWrites:
 
 
 def an_informer(namespace: str = "") -> Informer[Note]:
-    """One whose initial list was `a`, at version 1."""
+    """Return an informer whose initial list was `a` at version 1."""
     clock = VirtualClock()
     metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
     scope = WatchScope(NOTES, namespace)

@@ -1,4 +1,6 @@
-"""The controller needs a cluster to start, and survives losing it."""
+"""Tests of the connection monitor: the controller needs a cluster at startup, and survives its
+loss.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +23,7 @@ OLD = ServerVersion(major="1", minor="32+", git_version="v1.32.9-vendor")
 
 
 class ScriptedClient:
-    """Answers as a test says; the port is the part of RestClient that the connection uses."""
+    """Client with scripted answers; implements the part of RestClient that the connection uses."""
 
     def __init__(self) -> None:
         self.answer: Callable[[], ServerVersion] = lambda: SUPPORTED
@@ -98,7 +100,7 @@ async def test_a_lost_cluster_makes_the_connection_not_ready_until_it_is_back(
 
 
 async def failure(work: Awaitable[None]) -> str:
-    """What `work` says when it gives up."""
+    """Return the message of the error that `work` raises."""
     with pytest.raises(ClusterUnavailableError) as raised:
         await work
     return str(raised.value)

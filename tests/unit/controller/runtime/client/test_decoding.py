@@ -1,4 +1,4 @@
-"""What the server's bytes become, and what happens to bytes that the model cannot hold."""
+"""Tests of decoding: the server's bytes become objects; undecodable bytes become errors."""
 
 from typing import Any
 
@@ -212,7 +212,7 @@ def test_an_answer_that_is_no_object_cannot_be_read(decoder: Decoder[Note], bad:
         decoder.decode_object(bad)
 
 
-# Answers to deletes.
+# Responses to deletes.
 
 
 def an_answer(**meta: object) -> bytes:
@@ -247,7 +247,7 @@ def test_an_object_that_has_to_wait_remains(decoder: Decoder[Note], meta: dict[s
 def test_an_object_that_nothing_holds_is_gone_though_the_server_shows_it_once_more(
     decoder: Decoder[Note], meta: dict[str, Any]
 ) -> None:
-    """Pods, volumes and service accounts are answered so."""
+    """Check the response that the server gives for pods, volumes and service accounts."""
     assert decoder.decode_delete_result(an_answer(**meta)) == DeleteResult(None, "uid-a")
 
 

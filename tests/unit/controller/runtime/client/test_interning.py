@@ -1,4 +1,4 @@
-"""Objects whose equal parts are shared are the objects they were."""
+"""Tests of interning: objects with shared equal parts equal the original objects."""
 
 import msgspec
 import pytest
@@ -11,7 +11,7 @@ from controller.runtime.client.objects import ObjectMeta
 
 
 class Port(msgspec.Struct, frozen=True):
-    """A part that can be shared whole."""
+    """Immutable part, which can be shared as a whole."""
 
     name: str
     number: int
@@ -19,13 +19,13 @@ class Port(msgspec.Struct, frozen=True):
 
 
 class Loose(msgspec.Struct):
-    """A part that may be changed, and so has no hash."""
+    """Mutable part, which has no hash."""
 
     note: str = ""
 
 
 class Thing(msgspec.Struct, frozen=True):
-    """Everything that a model is made of."""
+    """Object with every kind of field that a model has."""
 
     metadata: ObjectMeta
     ports: tuple[Port, ...] = ()

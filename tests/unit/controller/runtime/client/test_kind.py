@@ -1,4 +1,4 @@
-"""Where the objects of a kind are."""
+"""Tests of kinds: the URL paths of their objects."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Versions are compared as the API server orders them, and only where that is certain."""
+"""Tests of resource versions: they are compared in the API server's order, if that is certain."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What an answer means: when to try again, what to send, which error it is."""
+"""Tests of the REST rules: when to retry, what to send, and the error for each response."""
 
 import errno
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ def test_a_long_message_is_cut() -> None:
     assert len(str(error)) == len("GET /x: 500 ") + MAX_MESSAGE_LENGTH
 
 
-# Trying again.
+# Retries.
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_an_empty_body_has_its_type_too() -> None:
     assert "Content-Type" in request_headers(an_access(None), KubeRequest("POST", "/x", body=b""))
 
 
-# No answer.
+# No response.
 
 
 def nobody_listens() -> aiohttp.ClientConnectorError:
@@ -183,7 +183,7 @@ def nobody_listens() -> aiohttp.ClientConnectorError:
 
 
 def test_a_refused_connection_is_told_from_a_broken_connection() -> None:
-    """After the one nothing was sent; after the other a write may have taken effect."""
+    """Check both errors: a refused connection sent nothing, but a broken one may have written."""
     assert type(unreachable_error("GET /x", nobody_listens())) is ConnectRefusedError
     for broken in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
         assert type(unreachable_error("GET /x", broken)) is UnreachableError
@@ -203,7 +203,7 @@ LINES = st.lists(st.binary(min_size=1).filter(lambda line: b"\n" not in line), m
 
 
 def chunks(whole: bytes, cuts: list[int]) -> Iterator[bytes]:
-    """The bytes cut at the given places."""
+    """Yield the bytes in chunks, cut at the given positions."""
     ends = sorted(cut % (len(whole) + 1) for cut in cuts)
     for start, end in zip([0, *ends], [*ends, len(whole)], strict=True):
         yield whole[start:end]
@@ -227,7 +227,7 @@ def test_a_line_is_given_out_with_the_chunk_that_ends_it() -> None:
 
 
 def test_a_line_of_many_chunks_is_joined_once() -> None:
-    """Joined chunk by chunk these ten megabytes would be half a terabyte of copies."""
+    """Check the cost of joining: chunk by chunk, these ten megabytes are half a terabyte of copies."""
     splitter = LineSplitter()
     piece = b"x" * 100
     for _ in range(100_000):

@@ -1,4 +1,4 @@
-"""What the event recorder writes, when, and what it does without a server."""
+"""Tests of the event recorder: its writes, their times, and its behaviour without a server."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ LONGEST_PAUSE = 12.5
 
 
 class RecordingClient:
-    """Keeps what was written; `fault` is asked before each call, and may fail or hold it up."""
+    """Client that records its calls; `fault` is called before each, and may raise or wait."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
@@ -112,7 +112,7 @@ def a_recorder(client: RecordingClient, clock: VirtualClock, instance: str) -> E
 
 @asynccontextmanager
 async def running(recorder: EventRecorder) -> AsyncIterator[None]:
-    """The recorder at work for the length of the block."""
+    """Run the recorder for the length of the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())
         await run_ready_tasks()

@@ -1,4 +1,4 @@
-"""When repeated events are one series, and when the server must hear of it."""
+"""Tests of Event series: when repeated Events form one, and when the server gets an update."""
 
 from collections import OrderedDict
 from dataclasses import replace

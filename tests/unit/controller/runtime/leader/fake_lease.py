@@ -1,4 +1,4 @@
-"""A lease in memory with resourceVersions, and locks on it whose calls can go wrong."""
+"""Lease in memory with resourceVersions, and locks on it whose calls can fail."""
 
 import asyncio
 import enum
@@ -10,7 +10,7 @@ from tests.support.clocks.virtual_clock import VirtualClock
 
 
 class LockFault(enum.Enum):
-    """What becomes of one call."""
+    """Effect of a fault on one call."""
 
     FAILS = "nothing happens and the caller is told"
     ANSWER_LOST = "it happens and the caller is told that it failed"
@@ -20,7 +20,7 @@ class LockFault(enum.Enum):
 
 
 class FakeLease:
-    """What the server has: one record or none, and how often it was written."""
+    """Lease on the server: one lease record or none, and the number of its writes."""
 
     def __init__(self, record: LeaseRecord | None = None) -> None:
         self.record = record
@@ -37,7 +37,9 @@ class FakeLease:
 
 
 class FakeLeaseLock:
-    """The lease as one process sees it; `faults` go wrong once, `always` until it is None."""
+    """Lock of one process; `faults` apply to one call each, `permanent_fault` to all until it is
+    None.
+    """
 
     def __init__(self, lease: FakeLease, identity: str, clock: VirtualClock) -> None:
         self.identity = identity

@@ -1,4 +1,4 @@
-"""One attempt at a lease, as client-go makes it."""
+"""Tests of one attempt to acquire a lease, as client-go does it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A leader is elected, renews, stops in time, and never acts beside its successor."""
+"""Tests of the elector: it elects, renews, stops in time, and never overlaps with its successor."""
 
 import asyncio
 import random
@@ -23,12 +23,12 @@ from tests.unit.controller.runtime.leader.fake_lease import FakeLease, FakeLease
 
 SETTINGS = ElectionSettings("test")
 THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z", 1)
-# The watchdog is a real thread: it looks four times in a second, whatever the virtual time is.
+# The watchdog is a real thread: it checks four times per real second, whatever the virtual time.
 THREAD_SECONDS = 10.0
 
 
 class Process:
-    """One process of an election, and all that it told."""
+    """One process of an election, with its recorded callbacks."""
 
     def __init__(self, lease: FakeLease, clock: VirtualClock, identity: str = "a") -> None:
         self.lock = FakeLeaseLock(lease, identity, clock)
@@ -72,7 +72,7 @@ async def for_ever() -> None:
 async def running(
     process: Process, work: Callable[[], Awaitable[None]] = for_ever
 ) -> AsyncIterator[asyncio.Task[LeadershipEnd]]:
-    """The elector with `work` for the length of the block, stopped cleanly at its end."""
+    """Run the elector with `work` for the length of the block, and stop it cleanly at the end."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(process.elector.run(work))
         await run_ready_tasks()
@@ -81,7 +81,7 @@ async def running(
 
 
 def acquisition(record: LeaseRecord | None) -> tuple[str, int] | None:
-    """What a renewal leaves as it is."""
+    """Return the fields that a renewal keeps."""
     return (record.acquire_time, record.transitions) if record else None
 
 
@@ -297,7 +297,8 @@ async def test_an_elector_can_run_again_after_a_loss(
     assert lease.record.transitions == THEIRS.transitions + 1
 
 
-# Jumps, blocks and work that does not stop -------------------------------------------------------
+# Clock jumps, blocked event loops and work that does not stop
+# --------------------------------------
 
 
 async def test_after_a_jump_in_time_the_fence_holds_before_anything_else_has_run(

@@ -1,4 +1,4 @@
-"""A Lease on the wire, and the lock made of it."""
+"""Tests of the Lease on the wire, and of the lock that uses it."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -46,7 +46,7 @@ SPEC = {
 
 
 class ScriptedRest(RestClient):
-    """Answers each call with the next of `answers`, and keeps the calls."""
+    """REST client that returns the next of `answers` for each call, and records the calls."""
 
     def __init__(self, *answers: dict[str, Any] | StatusError) -> None:
         self.calls: list[KubeRequest] = []

@@ -1,4 +1,4 @@
-"""The rules of an election, as values in and values out."""
+"""Tests of the election rules, which are pure functions."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Actions run with bounded concurrency, and the result of each is known."""
+"""Tests of bounded concurrency: actions run at most so many at a time, each with a result."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a control loop makes of the things reconcilers do."""
+"""Tests of the control loop: its reaction to each result of a reconcile."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ Act = Callable[[], Awaitable[Result]]
 
 
 class Scripted:
-    """Does for each key what a test says, and keeps count."""
+    """Reconciler that runs a scripted action per key, and records the keys."""
 
     def __init__(self) -> None:
         self.acts: dict[ObjectKey, Act] = {}
@@ -41,7 +41,7 @@ class Scripted:
 
 
 class Bench:
-    """A control loop on a virtual clock, and what it shows to the outside."""
+    """Control loop on a virtual clock, with its metrics."""
 
     def __init__(self, workers: int = 1) -> None:
         self.clock = VirtualClock()
@@ -77,7 +77,7 @@ class Bench:
     async def reconcile(
         self, key: ObjectKey, act: Act, priority: Priority = Priority.CHANGED
     ) -> None:
-        """Let the running loop do `act` for `key`."""
+        """Run `act` in the running loop as the reconcile of `key`."""
         self.reconciler.acts[key] = act
         self.queue.add(key, priority)
         await run_ready_tasks()
@@ -119,7 +119,7 @@ async def hanging() -> Result:
 
 
 def stubborn(release: asyncio.Event) -> Act:
-    """A reconcile that swallows every cancellation until it is released."""
+    """Return a reconcile that swallows every cancellation until it is released."""
 
     async def act() -> Result:
         while not release.is_set():

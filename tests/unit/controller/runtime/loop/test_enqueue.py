@@ -1,4 +1,4 @@
-"""Which keys a change of an object wakes."""
+"""Tests of enqueueing: the keys that a change of an object enqueues."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from controller.runtime.loop.enqueue import mapped_keys, own_key, owner_keys
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
-    """Any object."""
+    """Object with metadata only."""
 
     metadata: ObjectMeta
 
@@ -83,7 +83,7 @@ class TestOwner:
 
 
 def labelled(thing: Thing) -> Iterable[ObjectKey]:
-    """What the label `for` names."""
+    """Yield the key that the label `for` names."""
     if name := thing.metadata.labels.get("for"):
         yield ObjectKey("there", name)
 

@@ -1,4 +1,4 @@
-"""Dashboards made for controller-runtime read our metrics: names, types, labels, buckets."""
+"""Tests of metrics for controller-runtime dashboards: same names, types, labels and buckets."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ UPSTREAM: dict[str, dict[str, Any]] = yaml.safe_load(
 
 @pytest.fixture(scope="module")
 def families() -> dict[str, Metric]:
-    """Everything that a process with one of each part exports, by the name in the text format."""
+    """Return the metrics of a process with one component of each kind, by their exported name."""
     registry = CollectorRegistry()
     rest = RestMetrics(registry)
     rest.requests.labels("200", "GET", "host").inc()

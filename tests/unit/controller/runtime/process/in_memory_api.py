@@ -1,4 +1,4 @@
-"""An API server in memory, behind the interface of the library's REST client."""
+"""API server in memory, with the interface of the library's REST client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -11,7 +11,7 @@ from controller.runtime.errors import AlreadyExistsError, ConflictError, NotFoun
 
 
 class InMemoryWatch(LineStream):
-    """The open watch of one collection."""
+    """Open watch of one collection."""
 
     def __init__(self, collection: str) -> None:
         self.collection = collection
@@ -25,11 +25,11 @@ class InMemoryWatch(LineStream):
             yield [await self._lines.get()]
 
     def close(self) -> None:
-        """Nothing: a test ends with its watches."""
+        """Do nothing, because a test ends together with its watches."""
 
 
 class InMemoryApi(RestClient):
-    """Stores objects by path, and sends each change to the watches of their collection."""
+    """In-memory API that stores objects by path, and sends each change to the collection's watches."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
@@ -52,7 +52,7 @@ class InMemoryApi(RestClient):
         return watch
 
     def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Store an object as if another client had written it."""
+        """Store an object as another client would."""
         known = self.objects.get(path)
         self._version += 1
         collection, _, name = path.rpartition("/")
@@ -71,7 +71,7 @@ class InMemoryApi(RestClient):
         return subject
 
     def remove(self, path: str) -> None:
-        """Delete an object as if another client had."""
+        """Delete an object as another client would."""
         self._version += 1
         subject = self.objects.pop(path)
         subject["metadata"]["resourceVersion"] = str(self._version)
@@ -110,7 +110,7 @@ class InMemoryApi(RestClient):
 
 
 def merged(known: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The object after a merge patch."""
+    """Return the object after a merge patch."""
     result = dict(known)
     for name, value in patch.items():
         old = result.get(name)

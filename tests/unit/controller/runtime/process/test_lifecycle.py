@@ -1,4 +1,4 @@
-"""A process starts its parts in order and stops them in reverse, within one budget."""
+"""Tests of the lifecycle: components start in order, and stop in reverse within one time budget."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +15,7 @@ from tests.support.clocks.virtual_clock import VirtualClock
 
 @dataclass
 class Script:
-    """What happened, in order, and what the parts are to do."""
+    """Recorded steps in their order, and the scripted behaviour of the components."""
 
     happened: list[str] = field(default_factory=list)
     cache_syncs: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,7 +37,7 @@ async def probes(script: Script) -> AsyncIterator[None]:
 
 
 class ScriptedCache:
-    """A cache that has caught up when the script says so."""
+    """Cache that is synced when the script says so."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -69,7 +69,7 @@ class ScriptedRecorder:
 
 
 class ScriptedElector:
-    """Elects when the script says so; keeps the promises of the real one."""
+    """Elector that elects when the script says so; has the guarantees of the real elector."""
 
     def __init__(self, script: Script) -> None:
         self._script = script

@@ -1,4 +1,4 @@
-"""A manager runs declared controllers over shared caches, and lets the leader alone write."""
+"""Tests of the manager: it runs controllers over shared caches; only the leader writes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -39,7 +39,7 @@ KEY = ObjectKey("here", "a")
 
 @dataclass
 class RecordingReconciler:
-    """Records the keys; `action` is what else it does."""
+    """Reconciler that records the keys and then runs `action`."""
 
     action: Callable[[ObjectKey], Awaitable[object]] | None = None
     keys: list[str] = field(default_factory=list)
@@ -203,7 +203,7 @@ async def test_a_failed_reconcile_is_retried_with_backoff(
     async with running(manager, clock):
         after_one_second = len(reconciler.keys)
         await clock.advance(100)
-    assert after_one_second == 8  # 5 ms, doubled each time, has added up to 635 ms
+    assert after_one_second == 8  # 5 ms, doubled each time, is 635 ms in total
     assert len(reconciler.keys) == 15
 
 

@@ -1,4 +1,4 @@
-"""What a measured queue tells."""
+"""Tests of the metrics of a work queue."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ BACKLOG, CHANGED, CHILD = Priority.BACKLOG, Priority.CHANGED, Priority.CHILD
 
 
 class Bench:
-    """A measured queue and what its registry shows."""
+    """Work queue with metrics, and their registry."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()

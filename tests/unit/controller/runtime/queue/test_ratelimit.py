@@ -1,4 +1,4 @@
-"""Delays between tries."""
+"""Tests of rate limiting: the delays between retries."""
 
 import pytest
 

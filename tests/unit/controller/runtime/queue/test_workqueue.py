@@ -1,4 +1,4 @@
-"""What goes into a work queue, and when it comes out."""
+"""Tests of the work queue: deduplication, order, and times."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ def queue(clock: VirtualClock) -> WorkQueue[str]:
 
 
 def take_all(queue: WorkQueue[str]) -> list[str]:
-    """Take and give back until nothing is ready."""
+    """Get and finish keys until none is ready; return them in their order."""
     keys = []
     while len(queue):
         keys.append(queue.get_nowait())
@@ -385,7 +385,7 @@ class TestGetters:
             queue.add("a")
             queue.add("b")
             with pytest.raises(asyncio.QueueEmpty):
-                queue.get_nowait()  # both are promised
+                queue.get_nowait()  # both keys are reserved for the waiting getters
         assert (first.result(), second.result()) == ("a", "b")
 
     async def test_a_getter_cancelled_while_it_waits_takes_nothing(

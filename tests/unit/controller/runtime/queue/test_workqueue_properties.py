@@ -1,4 +1,4 @@
-"""Whatever is done to a work queue in whatever order, it keeps its promises."""
+"""Properties of the work queue: its guarantees hold for every sequence of calls."""
 
 import asyncio
 import itertools
@@ -20,7 +20,7 @@ SECONDS = st.integers(min_value=0, max_value=6)
 
 
 class Model:
-    """The queue in its plainest form: lists that are searched, and times that are compared."""
+    """Simplest model of the queue: lists that are searched, and times that are compared."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -71,7 +71,7 @@ class Model:
                 self.add(delay[1], delay[2])
 
     def take(self, key: str) -> None:
-        """Check that it is the turn of `key`, and that nobody else was overtaken too often."""
+        """Check that `key` is the next one, and that no other key was overtaken too often."""
         priority = self.priority_if_ready(key)
         assert priority is not None, "only what is ready is handed out"
         assert self.ready[priority].pop(0) == key, "in order within a class"
@@ -88,7 +88,7 @@ class Model:
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """Does the same to a queue and to the model, and compares."""
+    """State machine that applies each call to a queue and to the model, and compares them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert len(self.queue) == sum(map(len, self.model.ready.values()))
 
     def teardown(self) -> None:
-        """Nothing is lost: all that was asked for comes out in the end."""
+        """Check that no key is lost: each added key is returned in the end."""
         self.time_passes(7)
         while self.model.running or any(self.model.ready.values()):
             for key in list(self.model.running):

@@ -1,4 +1,4 @@
-"""Where the control plane's programs are looked for, and what is left alone."""
+"""Tests of the search for the control plane's programs, and of the files that it leaves alone."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def a_program(folder: Path, says: str) -> Path:
 
 @pytest.fixture
 def search_dirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Empty folders for the assets, PATH and the cache."""
+    """Set empty folders for the assets, PATH and the cache."""
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
     monkeypatch.setenv("GPU_RUNTIME_CACHE", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""A build that fails or is interrupted leaves nothing in the cache that looks whole."""
+"""Tests of builds: a failed or interrupted build leaves no apparently complete file in the cache."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ ETCD = PROGRAMS[0]
 
 
 def a_go(folder: Path, script: str) -> Path:
-    """A stand-in for the go command that writes its output file as `script` says."""
+    """Write a fake go command that writes its output file as `script` says."""
     path = folder / "go"
     path.write_text(
         f"#!/bin/sh\nfor last; do case $last in *.unfinished) out=$last;; esac; done\n{script}\n"

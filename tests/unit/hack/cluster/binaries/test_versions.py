@@ -1,4 +1,4 @@
-"""Which found program may stand in for the pinned one."""
+"""Tests of versions: which found program may replace the pinned one."""
 
 import pytest
 

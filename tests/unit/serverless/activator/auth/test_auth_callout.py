@@ -1,4 +1,4 @@
-"""Who is let in as a worker, and what the answer says; the queue itself checks the signature."""
+"""Tests of the auth callout: the workers it admits and its response; NATS checks the signature."""
 
 from typing import Any
 

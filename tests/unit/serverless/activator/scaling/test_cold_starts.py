@@ -1,4 +1,4 @@
-"""How long an invocation has waited that no worker was there for, however short its run is."""
+"""Tests of cold starts: the wait of an invocation without a worker, even for a short run."""
 
 from typing import cast
 
@@ -28,7 +28,7 @@ SPEC = FunctionSpec(spec_name="g1", image="i")
 
 
 class PlayedRecords:
-    """The queue of a function whose first invocation is `first`; counts what is asked."""
+    """Queue of a function whose first invocation is `first`; counts its calls."""
 
     def __init__(self) -> None:
         self.first: InvocationRecord | None = ACCEPTED
@@ -49,7 +49,7 @@ class PlayedRecords:
 
 
 class Activator:
-    """What an activator sees of one function, look by look."""
+    """Activator's view of one function, poll by poll."""
 
     def __init__(self) -> None:
         self.records, self.memory, self._registry = (
@@ -70,7 +70,7 @@ class Activator:
         await self._cold_starts.observe("echo", scene, self.memory)
 
     def measured(self) -> tuple[float | None, float | None]:
-        """How many there were, and their seconds together."""
+        """Return the number of cold starts, and the sum of their seconds."""
         name = "gpuruntime_function_cold_start_seconds"
         told = self._registry.get_sample_value
         return told(f"{name}_count"), told(f"{name}_sum")

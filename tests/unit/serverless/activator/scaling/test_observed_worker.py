@@ -1,4 +1,4 @@
-"""What scaling sees of a unit, and what is asked of the API for one."""
+"""Tests of the observed worker: a unit as scaling sees it, and the API request for a unit."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def a_function(**spec: Any) -> Function:
 
 
 def a_unit(function: Function, number: int | None = 3, made_by: str = "", **status: Any) -> GPUUnit:
-    """The unit that the API makes of an order."""
+    """Return the unit that the API creates for a worker request."""
     asked = build_worker_spec(function, number or 0)
     fields = ("specName", "image", "template", "storageMounts", "serverless")
     spec = {name: asked.body[name] for name in fields if name in asked.body}

@@ -1,4 +1,4 @@
-"""How many workers a function needs, and which step comes next."""
+"""Tests of the scaling plan: the number of workers that a function needs, and the next step."""
 
 from dataclasses import replace
 from itertools import count
@@ -43,7 +43,7 @@ def a_scene(*workers: ObservedWorker, load: int = 0, **changes: Any) -> ScalingS
 
 
 def unneeded(since: int) -> tuple[Demand, ...]:
-    """All that there are were needed until then, and none after."""
+    """Return a demand for all workers until `since`, and for none after it."""
     return Demand(99, since), Demand(0, since)
 
 
@@ -103,7 +103,7 @@ def test_demand_lasts_until_a_snapshot_shows_its_end() -> None:
 
 
 def test_each_worker_has_its_own_idle_timeout() -> None:
-    """Two of three were needed until a moment ago: only the third has waited."""
+    """Check three workers, of which two were needed until a moment ago: only the third is idle."""
     needs = (Demand(3, NOW - 10_000), Demand(2, NOW - 1), Demand(0, NOW - 1))
     three = [a_worker(number) for number in (1, 2, 3)]
     assert removed(plan_scaling(a_scene(*three, demand_history=needs))) == "w1"
@@ -217,7 +217,7 @@ def test_a_needed_current_scheduled_worker_is_never_removed(scene: ScalingSnapsh
 def test_a_surplus_worker_is_removed_only_after_the_idle_timeout_without_demand(
     looks: list[tuple[int, int]],
 ) -> None:
-    """Against the plain reading of the rule: no need for it at any look of the time before."""
+    """Check the literal rule: the worker was not needed in any snapshot of the idle timeout."""
     scene, numbers = a_scene(*(a_worker(number) for number in range(4))), count(4)
     needed, present = list[tuple[int, int]](), 4
     for pause, load in looks:
@@ -242,7 +242,7 @@ def test_a_busy_worker_is_removed_only_if_no_worker_is_idle(ready: list[Observed
 
 @given(scenes)
 def test_repeated_plans_reach_the_desired_worker_count(scene: ScalingSnapshot) -> None:
-    """Units start and go as they are told; those made by hand may be too many for ever."""
+    """Apply plans to units that start and stop as planned; manual units may be a permanent surplus."""
     numbers = count(100)
     for _ in range(40):
         scene = after(scene, plan_scaling(scene), numbers)
@@ -252,7 +252,7 @@ def test_repeated_plans_reach_the_desired_worker_count(scene: ScalingSnapshot) -
 
 
 def after(scene: ScalingSnapshot, wanted: ScalingPlan, numbers: "count[int]") -> ScalingSnapshot:
-    """The scene a little later."""
+    """Return the snapshot 10 seconds later, with the plan applied."""
     stay = [each for each in scene.active_workers if each is not wanted.remove]
     started = [replace(each, state=READY) if each.state is STARTING else each for each in stay]
     if wanted.create or scene.is_creating:

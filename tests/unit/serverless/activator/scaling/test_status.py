@@ -1,4 +1,4 @@
-"""How a function says that it is."""
+"""Tests of the function status."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the sweep does with a record, in every state and surrounding."""
+"""Tests of the sweep's decision about a record, in every state and situation."""
 
 from itertools import product
 from typing import Any
@@ -145,7 +145,7 @@ def test_the_outcome_of_a_quiet_final_record_is_published_and_the_record_stays(
 
 @pytest.mark.parametrize("state", OPEN)
 def test_every_open_record_ends_once_it_is_overdue(state: InvocationState) -> None:
-    """Whatever is around it: once its time is over it ends."""
+    """Check that an overdue record ends in every situation."""
     record = a_record(state, accepted_at=0)
     for home, alive, message in product(
         Existence, (True, False), (None, a_message(), QueuedCall(1, None))

@@ -1,4 +1,4 @@
-"""The activator sends a token, and nothing that was put into its file by mistake."""
+"""Tests of the runtime API client: it sends the token, and no other content of the token's file."""
 
 from pathlib import Path
 

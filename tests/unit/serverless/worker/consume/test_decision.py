@@ -1,4 +1,4 @@
-"""Every message, with every record, at every time, has exactly one right answer."""
+"""Tests of the decision: exactly one is correct for each message, record and time."""
 
 from itertools import product
 
@@ -49,7 +49,9 @@ def in_state(state: InvocationState, attempts: int = 1, sequence: int = 7) -> In
 
 
 def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Decision]:
-    """The rules of the specification for a record of the message's own run, one after the other."""
+    """Return the decision of the specification's rules, in order, for a record of the message's
+    run.
+    """
     if record.state in FINAL_STATES:
         return PublishOutcome
     if record.state is InvocationState.RUNNING and record.sequence != sequence:

@@ -1,4 +1,4 @@
-"""What goes to a framework, and what of its answer is kept."""
+"""Tests of the framework protocol: the request to a framework, and the stored part of its response."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a framework has said, and what that makes of a run."""
+"""Tests of the result policy: the effect of a framework's response on a run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Storages are seen where nothing else is."""
+"""Tests of the validation of mounts: storages are mounted only at unused paths."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A problem is told in one line that people can use."""
+"""Tests of validation problems: each is one helpful line."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a node cannot give is refused with words."""
+"""Tests of the validation of resources: a message explains what no node can provide."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What keeps a unit from being the worker of a function is said field by field."""
+"""Tests of the validation of serverless units: errors by field for a unit that cannot be a worker."""
 
 from typing import Any
 

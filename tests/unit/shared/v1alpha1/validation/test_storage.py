@@ -1,4 +1,4 @@
-"""What the schema lets pass and no storage can be is told with the field and the value."""
+"""Tests of the validation of storages: errors with field and value beyond the CRD schema."""
 
 import pytest
 

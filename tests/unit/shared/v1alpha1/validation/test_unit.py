@@ -1,4 +1,4 @@
-"""A workload that cannot run or be reached is refused with words."""
+"""Tests of the validation of units: a message explains a workload that cannot run or be reached."""
 
 from typing import Any
 
