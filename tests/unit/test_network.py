@@ -52,9 +52,7 @@ def rules(program: str, way: str) -> Iterator[dict[str, Any]]:
 
 
 def may_send(program: str, port: int, protocol: str = "TCP", to: str | None = None) -> bool:
-    """Return whether a program may send to the port of a program's pods, or of any host if `to` is
-    None.
-    """
+    """Return whether a program may send to the port of the program `to`; None means any host."""
     return any(
         {"protocol": protocol, "port": port} in rule["ports"]
         and ("to" not in rule or (to is not None and is_meant(rule["to"], to)))

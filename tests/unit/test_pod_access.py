@@ -1,4 +1,4 @@
-"""Tests of in-cluster access: each adapter finds the cluster by the files that Kubernetes mounts."""
+"""Tests of in-cluster access: adapters find the cluster by the files that Kubernetes mounts."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

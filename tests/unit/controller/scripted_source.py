@@ -19,9 +19,7 @@ COMMON_QUERY_KEYS = ("allowWatchBookmarks", "timeoutSeconds")
 
 
 class ScriptedWatch:
-    """Open watch: lines added before a read are buffered; after the last line the watch stays
-    silent.
-    """
+    """Open watch that buffers lines until they are read, and stays silent after the last line."""
 
     def __init__(self, *lines: bytes, opens_after: float = 0.0) -> None:
         self._steps: asyncio.Queue[list[bytes] | Exception | None] = asyncio.Queue()

@@ -151,12 +151,12 @@ class Inbox:
     answers: "asyncio.Queue[Msg]"
 
     async def next_msg(self, timeout: float) -> Msg:  # noqa: ASYNC109 - as the library has it
-        """Return the next answer."""
+        """Return the next answer; raise TimeoutError if there is none."""
         async with asyncio.timeout(timeout):
             return await self.answers.get()
 
     async def unsubscribe(self) -> None:
-        """Do nothing."""
+        """Do nothing, because the subscription is not used again."""
 
 
 def message(data: bytes, headers: dict[str, str] | None = None) -> Msg:

@@ -127,7 +127,7 @@ async def done(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def let_in(given: Mapping[str, str]) -> list[object]:
-    """Return the identity that a user name encodes, and whether the password proves the identity."""
+    """Return the identity that a user name encodes, and whether the password proves it."""
     user = parse_worker_user(given["user"])
     assert user is not None
     proof = user.is_valid_password(given["password"], KEY)

@@ -52,9 +52,7 @@ def turns(cluster: RecordedCluster) -> dict[str, Turn]:
 
 
 async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Run the given reconciles; return their writes, filtered by the pattern `about` if it is
-    given.
-    """
+    """Run the given reconciles; return their writes, or only those that match `about`."""
     cluster = RecordedCluster(given["found"], CONTROLLER_NAME)
     turn_of = turns(cluster)
     for each in given["turns"]:

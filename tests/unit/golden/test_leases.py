@@ -20,7 +20,7 @@ from tests.unit.golden.recorded_cluster import RecordedCluster
 
 
 async def held(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the writes to acquire a free Lease, renew it, release it, and succeed another holder."""
+    """Return the writes that acquire a free Lease, renew it, release it, and succeed another."""
     cluster = RecordedCluster([], "manager")
     config = LeaderElectionConfig() if given["who"] == "controller" else activator()
     lock = LeaseLock(cluster.client, ObjectKey(config.namespace, config.name), "me_uuid")

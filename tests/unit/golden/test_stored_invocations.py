@@ -1,5 +1,4 @@
-"""Invocations as release 0.1.0 (commit 0e22fbe) stored them: records, calls, outcomes, dead
-letters.
+"""Invocations as stored by release 0.1.0 (commit 0e22fbe): records, calls, outcomes, dead letters.
 
 That release made the data file. Its stored data must decode and encode to the same bytes. A
 repeated request must have the hash of its record. A final record must give the same messages to the

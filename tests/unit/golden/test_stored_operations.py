@@ -47,7 +47,7 @@ def lean(value: Any) -> Any:
 
 
 async def gone_on(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the writes that follow the first writes of a request and the writes of other clients."""
+    """Return the writes after a request's first writes and the writes of other clients."""
     left = left_by(REQUESTS[given["of"]], given["first"])
     world = {**left, "writes": [*left["writes"], *given["then"]]}
     return await asked(world) if given["again"] else written(await resumed(world))

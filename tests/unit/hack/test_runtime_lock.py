@@ -15,9 +15,7 @@ PIN = re.compile(r"^([a-z0-9.-]+)==", re.MULTILINE)
 
 
 def entries(path: Path) -> set[str]:
-    """Return each pin with its hashes, without the environment marker, which differs between the
-    locks.
-    """
+    """Return each pin with its hashes, without its marker: markers differ between the locks."""
     text = re.sub(r" ; .*(?= \\$)", "", path.read_text(), flags=re.MULTILINE)
     return set(re.split(r"\n(?=\S)", text.strip()))
 

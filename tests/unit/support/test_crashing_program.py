@@ -1,4 +1,4 @@
-"""Tests of the crashing program: it does nothing after its crash, even in the middle of an action."""
+"""Tests of the crashing program: it does nothing after its crash, even in mid-action."""
 
 import asyncio
 from collections.abc import Callable

@@ -40,7 +40,7 @@ def test_the_package_ships_its_type_information() -> None:
 
 
 def test_each_module_can_be_imported_first() -> None:
-    """Check for import cycles: the package imports its modules, so no module may import the
+    """Check for import cycles: the package imports its modules, so they must not import the
     package.
     """
     code = "import controller.runtime.leader.watchdog, controller.runtime as door; door.Manager"

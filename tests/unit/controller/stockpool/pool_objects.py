@@ -33,7 +33,7 @@ def new_pool(
 
 
 def new_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit:
-    """Return unclaimed stock of the pool; `said` is the reason and message of its Ready condition."""
+    """Return unclaimed stock of the pool; `said` is the reason and message of condition Ready."""
     said: tuple[str, str] | None = changes.pop("said", None)
     node = changes.pop("node", "node-1" if phase == UnitPhase.READY else "")
     claimed: bool = changes.pop("claimed", False)

@@ -13,7 +13,7 @@ def test_a_claimed_unit_is_no_stock_of_its_pool() -> None:
 
 
 def test_a_unit_with_the_annotation_of_a_claim_alone_is_no_stock_of_its_pool() -> None:
-    """Check a stock claim with the annotation only: a shrinking pool must not delete such a unit."""
+    """Check a half-written stock claim: a shrinking pool must not delete a claimed unit."""
     unit = new_unit(1)
     annotations = {CLAIM_OPERATION_ANNOTATION: "create-1"}
     metadata = msgspec.structs.replace(unit.metadata, annotations=annotations)

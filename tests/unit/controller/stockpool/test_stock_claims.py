@@ -32,7 +32,7 @@ def test_a_released_unit_is_not_counted() -> None:
 
 @given(st.lists(st.sets(st.integers(0, 9)), max_size=8))
 def test_every_claim_that_was_seen_is_counted_once(looks: list[set[int]]) -> None:
-    """Check for snapshots with any of the claimed units that each unit is counted once in the end."""
+    """Check that each unit is counted once, after snapshots with any of the claimed units."""
     status, gone, seen = StockPoolStatus(), set[int](), set[int]()
     for look in [*looks, set[int]()]:
         there = look - gone

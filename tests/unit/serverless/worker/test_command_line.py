@@ -1,4 +1,4 @@
-"""Tests of the command line of a worker outside a cluster, and of the messages for mistakes in it."""
+"""Tests of the command line of a worker outside a cluster, and of its error messages."""
 
 from pathlib import Path
 

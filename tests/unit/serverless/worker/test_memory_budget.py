@@ -1,4 +1,4 @@
-"""Tests of the memory budget: it bounds the bytes held at the same time, for any number of bodies."""
+"""Tests of the memory budget: it bounds the bytes held at once, for any number of bodies."""
 
 import asyncio
 import tempfile
@@ -84,7 +84,7 @@ async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
 
 @asynccontextmanager
 async def answering() -> AsyncIterator[Path]:
-    """Serve a framework that reads a payload of SIZE, answers with SIZE bytes, and buffers little."""
+    """Serve a framework that reads SIZE bytes, answers with SIZE bytes, and buffers little."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

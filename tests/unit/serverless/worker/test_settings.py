@@ -1,6 +1,4 @@
-"""Tests of a worker's settings: the environment is parsed strictly; all errors are reported at
-once.
-"""
+"""Tests of a worker's settings: strict parsing of the environment; all errors at once."""
 
 import pytest
 

@@ -53,7 +53,7 @@ class StatusWrites:
 async def written(
     judged: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the statuses written for `judged` if the cache holds `now` and the server `version`."""
+    """Return the statuses written for `judged`; the cache holds `now`, and the server `version`."""
     caches, clock = caches_with(*now), VirtualClock()
     held = judged.metadata.resource_version if version is None else version
     writes = StatusWrites(judged, held)

@@ -91,7 +91,7 @@ class History:
 
 
 class NoticeReplica:
-    """Copy of the objects built from notifications alone; asserts that each notification fits it."""
+    """Copy of the objects built from notifications alone; each notification must fit the copy."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Note] = {}
@@ -207,8 +207,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_reads_what_was_before_an_own_write(self) -> None:
-        """Check each object: it is from the watch or the last answered own write, the later of
-        both.
+        """Check the moment of each object: the watch's, or the last answered own write's if later.
 
         An older object may reappear only after an own delete of an object that was not in the
         cache.

@@ -77,7 +77,7 @@ Reflecting = Callable[..., Any]
 def reflecting(
     source: ScriptedSource, sink: RecordingSink, clock: VirtualClock, registry: CollectorRegistry
 ) -> Reflecting:
-    """Run a reflector for the length of the block; then check that each watch was closed once."""
+    """Return a context manager that runs a reflector, then checks that each watch was closed once."""
 
     @asynccontextmanager
     async def run(**scope: Any) -> AsyncIterator[Reflector[Note]]:
@@ -331,7 +331,7 @@ async def test_a_proxy_that_holds_back_the_answer_does_not_make_a_long_watch_a_s
 async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_listed(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    """Check a server with an undone history: it sends no event before it has reached our version."""
+    """Check a server whose history was undone: it is silent until it reaches our version."""
     mute = ScriptedWatch()
     source.add_lists(listing(1000), TOO_LARGE, listing(500)).add_watches(mute)
     async with reflecting():

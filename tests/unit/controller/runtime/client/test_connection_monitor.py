@@ -1,4 +1,4 @@
-"""Tests of the connection monitor: the controller needs a cluster at startup, and survives its
+"""Tests of the connection monitor: the controller starts only with a cluster, and survives its
 loss.
 """
 

@@ -227,7 +227,7 @@ def test_a_line_is_given_out_with_the_chunk_that_ends_it() -> None:
 
 
 def test_a_line_of_many_chunks_is_joined_once() -> None:
-    """Check the cost of joining: chunk by chunk, these ten megabytes are half a terabyte of copies."""
+    """Check the cost: joined chunk by chunk, these ten megabytes are half a terabyte of copies."""
     splitter = LineSplitter()
     piece = b"x" * 100
     for _ in range(100_000):

@@ -297,8 +297,7 @@ async def test_an_elector_can_run_again_after_a_loss(
     assert lease.record.transitions == THEIRS.transitions + 1
 
 
-# Clock jumps, blocked event loops and work that does not stop
-# --------------------------------------
+# Clock jumps, blocked event loops and work that does not stop ------------------------------------
 
 
 async def test_after_a_jump_in_time_the_fence_holds_before_anything_else_has_run(

@@ -29,7 +29,7 @@ class InMemoryWatch(LineStream):
 
 
 class InMemoryApi(RestClient):
-    """In-memory API that stores objects by path, and sends each change to the collection's watches."""
+    """In-memory API that stores objects by path, and sends changes to the collections' watches."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}

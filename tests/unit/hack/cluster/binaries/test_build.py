@@ -1,4 +1,4 @@
-"""Tests of builds: a failed or interrupted build leaves no apparently complete file in the cache."""
+"""Tests of builds: a failed or interrupted build leaves no file in the cache that looks complete."""
 
 from pathlib import Path
 

@@ -242,7 +242,7 @@ def test_a_busy_worker_is_removed_only_if_no_worker_is_idle(ready: list[Observed
 
 @given(scenes)
 def test_repeated_plans_reach_the_desired_worker_count(scene: ScalingSnapshot) -> None:
-    """Apply plans to units that start and stop as planned; manual units may be a permanent surplus."""
+    """Check a simulation: units start and stop as planned; manual units may stay a surplus."""
     numbers = count(100)
     for _ in range(40):
         scene = after(scene, plan_scaling(scene), numbers)

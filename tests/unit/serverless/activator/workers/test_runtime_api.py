@@ -1,4 +1,4 @@
-"""Tests of the runtime API client: it sends the token, and no other content of the token's file."""
+"""Tests of the runtime API token: the file's one token is sent, and no other content of the file."""
 
 from pathlib import Path
 

@@ -49,7 +49,7 @@ def in_state(state: InvocationState, attempts: int = 1, sequence: int = 7) -> In
 
 
 def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Decision]:
-    """Return the decision of the specification's rules, in order, for a record of the message's
+    """Return the decision by the specification's rules, in order, for a record of the message's
     run.
     """
     if record.state in FINAL_STATES:

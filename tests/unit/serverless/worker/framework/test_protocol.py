@@ -1,4 +1,4 @@
-"""Tests of the framework protocol: the request to a framework, and the stored part of its response."""
+"""Tests of the framework protocol: the request to it, and the stored part of its response."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tests of the validation of serverless units: errors by field for a unit that cannot be a worker."""
+"""Tests of the validation of serverless units: errors by field for units that cannot be workers."""
 
 from typing import Any
 
