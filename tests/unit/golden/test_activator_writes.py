@@ -1,4 +1,4 @@
-"""What the activator of release 0.1.0 (commit 0e22fbe) wrote, sent and requested.
+"""Writes, messages and API requests of the activator of release 0.1.0 (commit 0e22fbe).
 
 That release made the data file. For each reconcile and each sweep over the given state, the file
 has the writes to Kubernetes, the messages to the queue and the requests to the API. The password of

@@ -1,9 +1,9 @@
-"""What the controller of release 0.1.0 (commit 0e22fbe) wrote for given objects.
+"""Writes of the controller of release 0.1.0 (commit 0e22fbe) for given objects.
 
 That release made the data file by one or more reconciles of the objects that stand beside its
 writes: children with their hashes, annotations, finalizers, locks, statuses, deletions and Events.
-The pods of units are in tests/unit/controller/gpuunit/resources/golden: here is only the hash of
-their Deployments.
+The pods of units are in tests/unit/controller/gpuunit/resources/golden; this data file has only the
+hash of their Deployments.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Names, labels, annotations and texts of release 0.1.0 (commit 0e22fbe) stored in Kubernetes.
+"""Names, labels, annotations and texts that release 0.1.0 (commit 0e22fbe) stored in Kubernetes.
 
 That release made the data file. An object is found by a name derived from another object, and by
 its labels and annotations; other programs read the texts of a status and of an operation.

@@ -1,4 +1,4 @@
-"""What a worker of release 0.1.0 (commit 0e22fbe) sent for the messages that it received.
+"""Messages of a worker of release 0.1.0 (commit 0e22fbe) for the messages that it received.
 
 That release made the data file. A worker may continue a run of another release, and activators of
 other releases read its reports.

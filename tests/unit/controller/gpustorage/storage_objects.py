@@ -31,7 +31,7 @@ def new_storage(
     metadata: dict[str, Any] | None = None,
     **spec: Any,
 ) -> GPUStorage:
-    """Return a storage of 1Gi with the defaults of its manifest."""
+    """Return a storage of 1Gi with the default values of its manifest."""
     meta = {"name": name, "namespace": NAMESPACE, "uid": f"uid-of-{name}", "generation": 1}
     body = {
         "metadata": {**meta, **(metadata or {})},

@@ -40,8 +40,6 @@ def test_the_package_ships_its_type_information() -> None:
 
 
 def test_each_module_can_be_imported_first() -> None:
-    """Check for import cycles: the package imports its modules, so they must not import the
-    package.
-    """
+    """Check for import cycles: the package imports its modules, and they must not import it."""
     code = "import controller.runtime.leader.watchdog, controller.runtime as door; door.Manager"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

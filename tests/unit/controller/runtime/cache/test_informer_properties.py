@@ -207,7 +207,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_reads_what_was_before_an_own_write(self) -> None:
-        """Check the moment of each object: the watch's, or the last answered own write's if later.
+        """Check each object: its state is that of the watch, or of a later answered own write.
 
         An older object may reappear only after an own delete of an object that was not in the
         cache.

@@ -77,7 +77,7 @@ Reflecting = Callable[..., Any]
 def reflecting(
     source: ScriptedSource, sink: RecordingSink, clock: VirtualClock, registry: CollectorRegistry
 ) -> Reflecting:
-    """Return a context manager that runs a reflector, then checks that each watch was closed once."""
+    """Return a context manager that runs a reflector; each watch must be closed once."""
 
     @asynccontextmanager
     async def run(**scope: Any) -> AsyncIterator[Reflector[Note]]:

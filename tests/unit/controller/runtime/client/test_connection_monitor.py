@@ -1,6 +1,4 @@
-"""Tests of the connection monitor: the controller starts only with a cluster, and survives its
-loss.
-"""
+"""Tests of the connection monitor: a cluster is needed at startup; its later loss is survived."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Tests of builds: a failed or interrupted build leaves no file in the cache that looks complete."""
+"""Tests of builds: a failed or interrupted build leaves no cached file that seems complete."""
 
 from pathlib import Path
 

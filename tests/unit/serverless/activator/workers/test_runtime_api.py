@@ -1,4 +1,4 @@
-"""Tests of the runtime API token: the file's one token is sent, and no other content of the file."""
+"""Tests of the runtime API token: the client sends one token, and nothing else of its file."""
 
 from pathlib import Path
 

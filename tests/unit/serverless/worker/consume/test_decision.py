@@ -49,9 +49,7 @@ def in_state(state: InvocationState, attempts: int = 1, sequence: int = 7) -> In
 
 
 def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Decision]:
-    """Return the decision by the specification's rules, in order, for a record of the message's
-    run.
-    """
+    """Return the decision by the specification's rules for a record of the message's own run."""
     if record.state in FINAL_STATES:
         return PublishOutcome
     if record.state is InvocationState.RUNNING and record.sequence != sequence:
