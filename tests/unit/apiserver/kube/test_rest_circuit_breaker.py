@@ -33,7 +33,7 @@ async def load_config() -> RestConfig:
 
 
 class MoodyRestClient(RestClient):
-    """REST client whose server answers or raises `mood`; counts the reads sent."""
+    """REST client with a fake server, which fails with the error `mood`; counts the reads sent."""
 
     def __init__(self, clock: AutoAdvanceClock) -> None:
         credentials = Credentials(load_config, RestConfig("https://k8s"), clock)

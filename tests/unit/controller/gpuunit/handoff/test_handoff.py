@@ -1,4 +1,4 @@
-"""Tests of the hand-off: stock is released once the unit's pod cannot lose its resources."""
+"""Tests of the hand-off: stock is consumed once the unit's pod cannot lose its node by that."""
 
 import pytest
 

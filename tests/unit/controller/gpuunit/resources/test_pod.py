@@ -1,4 +1,4 @@
-"""Tests of the pod of a unit: it reserves resources, or runs the user's program in their place."""
+"""Tests of the pod of a unit: it only reserves resources, or runs the user's program with them."""
 
 from typing import Any
 

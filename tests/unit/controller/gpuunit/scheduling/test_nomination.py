@@ -1,4 +1,4 @@
-"""Tests of nomination: only to a node that the unit holds and that has room for the pod."""
+"""Tests of nomination: only to a node where the unit holds resources that fit the pod."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tests of the nomination timeout: the wait for a nominated pod is limited."""
+"""Tests of the nomination timeout: the wait for a possible nomination is limited."""
 
 import pytest
 

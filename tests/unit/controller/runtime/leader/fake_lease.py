@@ -37,7 +37,7 @@ class FakeLease:
 
 
 class FakeLeaseLock:
-    """Lock of one process; each of `faults` applies to one call, `permanent_fault` to all calls."""
+    """Lease lock of one process; `faults` apply to one call each, `permanent_fault` to all."""
 
     def __init__(self, lease: FakeLease, identity: str, clock: VirtualClock) -> None:
         self.identity = identity
