@@ -1,5 +1,6 @@
 """The runtime API's client of Kubernetes, on a real server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.circuit_breaker import CallResult, CircuitBreaker, Permit
 from apiserver.clock import SystemClock
+from apiserver.kube import errors as kube_errors
 from apiserver.kube.client import RestKubeClient
 from apiserver.kube.credentials import Credentials
 from apiserver.kube.kubeconfig import RestConfig, load_kubeconfig
@@ -23,7 +25,7 @@ PATIENT_TIMEOUT: Final = aiohttp.ClientTimeout(total=PATIENT_TIMEOUT_SECONDS)
 
 
 class PatientRestClient(RestClient):
-    """A client whose calls may take a minute: a busy cluster fails no test. Not for watches."""
+    """A client that waits a minute for a busy cluster, also after 429. Not for watches."""
 
     async def send(
         self,
@@ -33,7 +35,14 @@ class PatientRestClient(RestClient):
         guarded: bool = True,
     ) -> bytes:
         """Return the body of a successful response; raises KubeError."""
-        return await super().send(request, timeout_seconds=timeout_seconds, guarded=guarded)
+        async with asyncio.timeout(PATIENT_TIMEOUT_SECONDS):
+            while True:
+                try:
+                    return await super().send(
+                        request, timeout_seconds=timeout_seconds, guarded=guarded
+                    )
+                except kube_errors.ThrottledError as error:
+                    await asyncio.sleep(error.retry_after or 1)
 
     async def _send_http(
         self, config: RestConfig, request: KubeRequest, _: aiohttp.ClientTimeout
