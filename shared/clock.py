@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The only way in which a program reads the time or waits."""
+    """The only interface through which a program reads the time or waits."""
 
     def now(self) -> datetime:
         """Return the wall clock time in UTC."""

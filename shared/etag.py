@@ -1,8 +1,8 @@
-"""The tag by which HTTP names one state of an object."""
+"""The HTTP entity tag of an object."""
 
 from shared.k8s.meta import ObjectMeta
 
 
 def make_etag(metadata: ObjectMeta) -> str:
-    """The tag of an object; a change of its status does not change it."""
+    """Return the tag of an object; a change of its status does not change the tag."""
     return f'"{metadata.uid}.{metadata.generation}"'

@@ -1,4 +1,4 @@
-"""Times as text and as milliseconds, as objects, records and messages hold them."""
+"""Conversion of times to text and to milliseconds, as objects, records and messages hold them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
@@ -7,10 +7,10 @@ from msgspec import Meta
 
 from shared.clock import Clock
 
-MAX_MILLISECONDS: Final = 253_402_300_799_999  # the end of the year 9999: no calendar goes on
+MAX_MILLISECONDS: Final = 253_402_300_799_999  # the end of the year 9999
 
-# Milliseconds since 1970, 0 for never. A number that is no time cannot be shown, so it is not
-# decoded: workers write records, and a bad one must not break the lists of all functions.
+# Milliseconds since 1970, 0 for never. A number outside the range of times cannot be formatted, so
+# decoding fails: workers write records, and a bad one must not break the lists of all functions.
 UnixMilliseconds = Annotated[int, Meta(ge=0, le=MAX_MILLISECONDS)]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Where a server listens."""
+"""The address on which a server listens."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WILDCARD_HOSTS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - recogn
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A host and a port; the empty host is every interface, port 0 is any free one."""
+    """A host and a port; the empty host means every interface, port 0 means any free port."""
 
     host: str
     port: int
@@ -24,7 +24,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `host:port`; an IPv6 host stands in brackets."""
+        """Parse `host:port`; an IPv6 host is in brackets. Raise ValueError for other text."""
         match = _PATTERN.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not {ACCEPTED_FORMAT}")
@@ -33,12 +33,14 @@ class Address:
 
     @property
     def url(self) -> str:
-        """Where a browser on this machine finds the server."""
+        """Return the URL by which a browser on this machine reaches the server."""
         return f"http://{Address('127.0.0.1', self.port) if self.host in _WILDCARD_HOSTS else self}"
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can call; of names only localhost is known to be so."""
+        """Return whether only this machine can connect; the only host name that counts is
+        localhost.
+        """
         try:
             return ip_address(self.host).is_loopback
         except ValueError:

@@ -12,7 +12,7 @@ from shared.config.loader import config_keys, flag_name
 
 @dataclass(frozen=True, slots=True)
 class ProgramDescription:
-    """What a program is called, what it does, and which of its keys have a flag."""
+    """The name of a program, its description, and the keys that have a flag."""
 
     name: str
     description: str
@@ -29,7 +29,7 @@ class CommandLine:
 
 
 def parse_command_line(program: ProgramDescription, arguments: Sequence[str]) -> CommandLine:
-    """Read the command line; a mistake in it ends the process with status 2."""
+    """Parse the command line; an error in the arguments ends the process with status 2."""
     given = vars(_parser(program).parse_args(arguments))
     config = given.pop("config")
     return CommandLine(config, {key: text for key, text in given.items() if text is not None})

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them in configuration."""
+"""Durations in the notation of configuration files."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _PATTERN: Final = re.compile(
 
 @dataclass(frozen=True, order=True, slots=True)
 class Duration:
-    """A positive length of time, exact to the millisecond."""
+    """A positive duration, exact to the millisecond."""
 
     seconds: float
 
@@ -30,7 +30,7 @@ class Duration:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `1h30m`; units go from large to small, each at most once."""
+        """Parse `1h30m`; units go from large to small, each at most once."""
         match = _PATTERN.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not {ACCEPTED_FORMAT}")

@@ -1,10 +1,10 @@
-"""How a process of ours ends."""
+"""The exit codes of the programs."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the exit status says to whoever started the process."""
+    """The meaning of an exit status for the process's parent."""
 
     CLEAN = 0
     FAILURE = 1

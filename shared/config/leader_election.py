@@ -1,4 +1,4 @@
-"""Which of several equal processes works, as their configurations say it."""
+"""The settings of leader election."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from shared.config.namespaces import SYSTEM_NAMESPACE
 
 
 class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which of several processes works."""
+    """The leader election between several replicas of a program."""
 
     enabled: Annotated[bool, Meta(description="Off only where there is certainly one process.")] = (
         True

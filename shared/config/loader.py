@@ -1,4 +1,4 @@
-"""Strict reading of one YAML file into a frozen tree of settings."""
+"""A strict loader that reads one YAML file into a frozen tree of settings."""
 
 import difflib
 import re
@@ -17,7 +17,7 @@ _MAX_SHOWN_LENGTH: Final = 80
 
 
 class ConfigurationError(Exception):
-    """A configuration cannot be used; its text has one problem a line."""
+    """A configuration cannot be used; the text of the error has one problem a line."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
@@ -25,7 +25,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One setting as its documentation shows it."""
+    """One setting in the form that its documentation shows."""
 
     name: str
     accepted: str
@@ -39,7 +39,7 @@ class _FlagValue:
 
 
 def load_config(config_type: type[T], path: Path | None, overrides: Mapping[str, str]) -> T:
-    """Read `path` (none: all defaults) into `kind`, with flags laid over it by dotted key."""
+    """Read `path` (None: all defaults) into `kind`; flags override the file by dotted key."""
     document = {} if path is None else _read_document(path)
     for key, text in overrides.items():
         _set_override(document, key, _FlagValue(text))
@@ -51,7 +51,7 @@ def load_config(config_type: type[T], path: Path | None, overrides: Mapping[str,
 
 
 def config_keys(config_type: type[msgspec.Struct], prefix: str = "") -> Iterator[ConfigKey]:
-    """Every setting of `kind` in the order it is written, sections flattened."""
+    """Return every setting of `kind` in the order of its definition, with sections flattened."""
     for field in msgspec.structs.fields(config_type):
         name = prefix + field.encode_name
         if _is_section(field.type):
@@ -66,7 +66,7 @@ def config_keys(config_type: type[msgspec.Struct], prefix: str = "") -> Iterator
 
 
 def flag_name(key: str) -> str:
-    """The flag that overrides a key: `httpAddr` is `--http-addr`."""
+    """Return the flag that overrides a key: `--http-addr` for `httpAddr`."""
     return "--" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", key.replace(".", "-")).lower()
 
 
@@ -97,7 +97,7 @@ def _set_override(document: dict[str, Any], key: str, value: _FlagValue) -> None
 
 
 def _read_section(section_type: type[T], raw: object, prefix: str, problems: list[str]) -> T:
-    """Read one mapping; whatever is wrong with it is added to `problems`."""
+    """Read one mapping and add every problem with it to `problems`."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(section_type)}
     if not isinstance(raw, dict):
         problems.append(f"{prefix[:-1]}: got {_quote(raw)}, expected a mapping of keys")

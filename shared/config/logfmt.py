@@ -1,4 +1,4 @@
-"""One line of key=value pairs for each log record."""
+"""A log formatter that writes one line of key=value pairs for each log record."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ _context: ContextVar[Mapping[str, object]] = ContextVar("logfmt fields", default
 
 @contextmanager
 def log_context(**fields: object) -> Iterator[None]:
-    """Add `fields` to every line logged inside the block, by this task and those it starts."""
+    """Add `fields` to every line that this task and the tasks it starts log inside the block."""
     token = _context.set({**_context.get(), **fields})
     try:
         yield
@@ -37,15 +37,15 @@ def configure_logging(level: str, stream: TextIO) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(LogfmtFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # No line tells them, and every record would look them up.
+    # No log line shows these attributes, and collecting them would cost time for every log record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 
 class LogfmtFormatter(logging.Formatter):
-    """Writes `ts= level= event= logger=`, then bound fields, then the record's own."""
+    """A formatter of `ts= level= event= logger=`, then bound fields, then the log record's own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Render `record` as exactly one line, whatever its values hold."""
+        """Render `record` as exactly one line, even if its values contain line breaks."""
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         own = {
             "ts": moment.replace("+00:00", "Z"),
@@ -74,7 +74,7 @@ def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
 @lru_cache(maxsize=1024)
 def _format_key(name: str) -> str:
     key = _INVALID_KEY_CHARACTER.sub("_", name) or "_"
-    return f"{key}_" if key in _RESERVED_KEYS else key  # a field must not pass for the line's own
+    return f"{key}_" if key in _RESERVED_KEYS else key  # must differ from the line's own keys
 
 
 def _format_value(value: object) -> str:
@@ -83,7 +83,7 @@ def _format_value(value: object) -> str:
 
 
 def _to_text(value: object) -> str:
-    if type(value) is str:  # nearly all are; an enumeration says itself what it is
+    if type(value) is str:  # nearly all values are strings; `str` of an enumeration is its value
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -100,5 +100,5 @@ def _escape(match: re.Match[str]) -> str:
     character = match.group()
     if character.isprintable():
         return character
-    # json.dumps leaves DEL alone, and a terminal does not.
+    # json.dumps does not escape DEL, and a terminal interprets it.
     return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]

@@ -1,4 +1,4 @@
-"""Metrics over TLS, where a certificate is named."""
+"""TLS for the metrics endpoint, if a certificate is configured."""
 
 import ssl
 from contextlib import suppress
@@ -12,7 +12,7 @@ from shared.config.loader import ConfigurationError
 
 
 class MetricsTLSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The certificate that /metrics is served with."""
+    """The certificate of the server of /metrics."""
 
     cert_file: Annotated[
         str,
@@ -26,7 +26,7 @@ class MetricsTLSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 def metrics_ssl_context(
     config: MetricsTLSConfig, probe_address: Address, metrics_address: Address
 ) -> ssl.SSLContext | None:
-    """How /metrics is served; ConfigurationError where the files cannot be used so."""
+    """Return the TLS context of /metrics; raise ConfigurationError if the files cannot be used."""
     if not config.cert_file and not config.key_file:
         return None
     if not config.cert_file or not config.key_file:
@@ -42,7 +42,7 @@ def metrics_ssl_context(
         raise ConfigurationError(f"metricsTLS: cannot be used: {error}") from error
 
     def renew(*_: object) -> None:
-        with suppress(OSError):  # the files are being replaced; the next connection tries again
+        with suppress(OSError):  # the files are being replaced; the next connection retries
             load_certificate(context, config)
 
     context.sni_callback = renew
@@ -50,5 +50,5 @@ def metrics_ssl_context(
 
 
 def load_certificate(context: ssl.SSLContext, config: MetricsTLSConfig) -> None:
-    """Read the files; a key that needs a password is refused, not asked for."""
+    """Load the files; a key with a password is an error, because no password is prompted for."""
     context.load_cert_chain(config.cert_file, config.key_file, password=lambda: "")

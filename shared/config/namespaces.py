@@ -1,4 +1,4 @@
-"""The default namespaces, for which the shipped roles are."""
+"""The default namespaces, which the shipped roles name."""
 
 from typing import Final
 

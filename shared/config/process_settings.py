@@ -1,4 +1,4 @@
-"""Settings that several of our processes have, for `Annotated` fields of their configurations."""
+"""Settings that several programs share, for `Annotated` fields of their configurations."""
 
 from typing import Annotated, Literal
 

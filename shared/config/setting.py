@@ -1,4 +1,4 @@
-"""One value of a configuration: what it accepts, and how it is read."""
+"""One value of a configuration: the values that it accepts, and its conversion."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,15 +29,15 @@ _PARSERS: Final[dict[type, Callable[[str], object]]] = {
 
 
 def convert(raw: object, value_type: Any, *, is_flag: bool) -> object:
-    """Convert what YAML or a flag gave to `kind`, or raise ValueError."""
+    """Convert a value from YAML or from a flag to `kind`, or raise ValueError."""
     base, _ = _unwrap(value_type)
-    if base in _PARSERS:  # msgspec would take our values for records of their fields
+    if base in _PARSERS:  # msgspec would convert our value types from mappings of their fields
         return _PARSERS[base](msgspec.convert(raw, str))
     return msgspec.convert(_undo_yaml_boolean(raw, base), value_type, strict=not is_flag)
 
 
 def accepted_text(value_type: Any) -> str:
-    """Say in words which values `kind` accepts."""
+    """Return a description of the values that `kind` accepts."""
     base, notes = _unwrap(value_type)
     if get_origin(base) is Literal:
         return "one of " + ", ".join(map(str, get_args(base)))
@@ -45,13 +45,13 @@ def accepted_text(value_type: Any) -> str:
 
 
 def description_of(value_type: Any) -> str:
-    """The sentence that `msgspec.Meta` gives to a setting."""
+    """Return the description that `msgspec.Meta` gives to a setting."""
     _, notes = _unwrap(value_type)
     return next((note.description for note in notes if note.description), "")
 
 
 def format_value(value: object) -> str:
-    """Write a value the way a configuration file would."""
+    """Format a value in the notation of a configuration file."""
     if value != "" and isinstance(value, str | Duration | Address | Path):
         return str(value)
     return msgspec.json.encode(value).decode()
@@ -71,7 +71,7 @@ def _bounds_text(note: msgspec.Meta) -> str:
 
 
 def _undo_yaml_boolean(raw: object, base: Any) -> object:
-    """YAML 1.1 reads a bare `off` as false; where `off` is a choice, that is what was meant."""
+    """Return `off` for False if `off` is a choice. YAML 1.1 reads a bare `off` as false."""
     if not isinstance(raw, bool) or get_origin(base) is not Literal:
         return raw
     word = "on" if raw else "off"

@@ -1,10 +1,10 @@
-"""Which release this is."""
+"""The version of the installed product."""
 
 from importlib import metadata
 
 
 def product_version() -> str:
-    """The version of the installed distribution; a bare checkout has none."""
+    """Return the version of the installed distribution; a bare checkout has none."""
     try:
         return metadata.version("gpu-runtime")
     except metadata.PackageNotFoundError:

@@ -1,1 +1,1 @@
-"""One invocation of a function: its record, its messages, and where the queue keeps them."""
+"""The invocation of a function: its record, its messages, and the names in the queue."""

@@ -1,4 +1,4 @@
-"""What whoever makes a record final tells the streams before the message goes."""
+"""The messages that are published for a final record before its call is acknowledged."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from shared.invocation.state import InvocationState
 
 @dataclass(frozen=True, slots=True)
 class StreamMessage:
-    """One message for a stream; a second one with the same id is dropped there."""
+    """One message for a stream; the stream drops a second message with the same id."""
 
     subject: str
     message_id: str
@@ -27,7 +27,7 @@ class StreamMessage:
 def final_messages(
     names: QueueNames, key: str, record: InvocationRecord
 ) -> Iterator[StreamMessage]:
-    """The outcome of a final record, and its dead letter if it was given up."""
+    """Return the outcome of a final record, and its dead letter if the run was given up."""
     request_id, invocation_id = parse_record_key(key)
     outcome = outcome_message(request_id, invocation_id, record)
     once = outcome_message_id(outcome)

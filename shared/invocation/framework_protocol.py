@@ -1,4 +1,4 @@
-"""How a worker and the user's code speak: HTTP on a unix socket, with these names."""
+"""The names of the HTTP protocol between a worker and the user's code on a unix socket."""
 
 from typing import Final
 

@@ -11,10 +11,10 @@ _INVOCATION_ID: Final = re.compile(INVOCATION_ID_PATTERN[1:-1])
 
 
 def is_function_name(text: str) -> bool:
-    """Whether `text` can be the name of a function."""
+    """Return whether `text` is a valid name of a function."""
     return _FUNCTION_NAME.fullmatch(text) is not None
 
 
 def is_invocation_id(text: str) -> bool:
-    """Whether `text` can be the id of an invocation, which is unique in its function."""
+    """Return whether `text` is a valid invocation id; the id is unique in its function."""
     return _INVOCATION_ID.fullmatch(text) is not None

@@ -9,12 +9,12 @@ import msgspec
 CONSUMER_NOT_FOUND: Final = 10014
 MESSAGE_NOT_FOUND: Final = 10037
 SEQUENCE_NOT_FOUND: Final = 10043
-STREAM_NAME_IN_USE: Final = 10058  # there is a stream of that name with another configuration
+STREAM_NAME_IN_USE: Final = 10058  # a stream of that name exists with another configuration
 STREAM_NOT_FOUND: Final = 10059
 STREAM_SUBJECT_OVERLAP: Final = 10065
 WRONG_LAST_SEQUENCE: Final = 10071
 STORE_FAILED: Final = 10077  # a limit of the stream or of the subject is reached
-CONSUMER_ALREADY_EXISTS: Final = 10148  # with another configuration
+CONSUMER_ALREADY_EXISTS: Final = 10148  # a consumer of that name exists with another configuration
 WRONG_LAST_SEQUENCE_CONSTANT: Final = 10164
 
 ITEM_NOT_FOUND_CODES: Final = frozenset({CONSUMER_NOT_FOUND, MESSAGE_NOT_FOUND, SEQUENCE_NOT_FOUND})

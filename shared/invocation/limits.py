@@ -1,4 +1,4 @@
-"""Sizes that every part of serverless keeps to."""
+"""Size limits that all serverless programs enforce."""
 
 from typing import Final
 

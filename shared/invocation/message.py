@@ -1,4 +1,4 @@
-"""What the streams carry: the call to run an invocation, its outcome, and its dead letter."""
+"""The messages of the streams: the call, the outcome and the dead letter."""
 
 import msgspec
 from msgspec import field
@@ -9,7 +9,7 @@ from shared.time import UnixMilliseconds
 
 
 class CallMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The message of the work queue: which record to run, and which run of it."""
+    """The message of the work queue: the invocation's record and the number of the run."""
 
     function_uid: str
     function_name: str = field(name="requestID")
@@ -18,7 +18,7 @@ class CallMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OutcomeMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How one run has ended; the same record always gives the same bytes."""
+    """The end of one run; the same record always gives the same bytes."""
 
     function_uid: str
     function_name: str = field(name="requestID")
@@ -36,7 +36,9 @@ class OutcomeMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class DeadLetterMessage(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """A message that nobody will run again, as it was, and why; `call` is absent if unreadable."""
+    """A message of a run that was given up, unchanged, with the reason; `call` is None if
+    unreadable.
+    """
 
     reason: str
     failure_class: str
@@ -48,7 +50,7 @@ class DeadLetterMessage(
 
 
 def call_message(function_name: str, invocation_id: str, record: InvocationRecord) -> CallMessage:
-    """The message with which the present run of a record is queued."""
+    """Return the message that queues the present run of a record."""
     return CallMessage(
         function_uid=record.function_uid,
         function_name=function_name,
@@ -60,7 +62,7 @@ def call_message(function_name: str, invocation_id: str, record: InvocationRecor
 def outcome_message(
     function_name: str, invocation_id: str, record: InvocationRecord
 ) -> OutcomeMessage:
-    """What the stream of results tells of a final record."""
+    """Return the message that reports a final record in the stream of results."""
     return OutcomeMessage(
         function_uid=record.function_uid,
         function_name=function_name,
@@ -77,25 +79,25 @@ def outcome_message(
 
 
 def outcome_message_id(outcome: OutcomeMessage) -> str:
-    """The message id by which the stream drops a second copy."""
+    """Return the message id by which the stream drops a second copy."""
     return f"{outcome.function_uid}.{outcome.invocation_id}.{outcome.run}"
 
 
 def encode_message(message: CallMessage | OutcomeMessage | DeadLetterMessage) -> bytes:
-    """The message as the stream holds it."""
+    """Encode a message as the stream holds it."""
     return msgspec.json.encode(message)
 
 
 def decode_call(data: bytes) -> CallMessage:
-    """Read a call, or raise msgspec.DecodeError."""
+    """Decode a call; raises msgspec.DecodeError."""
     return msgspec.json.decode(data, type=CallMessage)
 
 
 def decode_outcome(data: bytes) -> OutcomeMessage:
-    """Read an outcome, or raise msgspec.DecodeError."""
+    """Decode an outcome; raises msgspec.DecodeError."""
     return msgspec.json.decode(data, type=OutcomeMessage)
 
 
 def decode_dead_letter(data: bytes) -> DeadLetterMessage:
-    """Read a dead letter, or raise msgspec.DecodeError."""
+    """Decode a dead letter; raises msgspec.DecodeError."""
     return msgspec.json.decode(data, type=DeadLetterMessage)

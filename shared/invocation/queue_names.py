@@ -1,4 +1,4 @@
-"""Where the queue keeps things: subjects, streams, buckets, keys and object names."""
+"""Names in the queue: subjects, streams, buckets, keys and objects."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from shared.invocation.ids import is_function_name, is_invocation_id
 
 
 class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The names at the queue; the API, the activator and the workers must agree on them."""
+    """The names in the queue; the API, the activator and the workers must agree on them."""
 
     prefix: Annotated[str, Meta(description="What every subject begins with.")] = (
         "runtime.serverless"
@@ -30,66 +30,69 @@ class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ] = "runtime-bodies"
 
     def call_subject(self, function_name: str, invocation_id: str) -> str:
-        """Where an invocation is queued; at most one message is on it."""
+        """Return the subject on which an invocation is queued; it holds at most one message."""
         return f"{self.prefix}.invoke.{function_name}.{invocation_id}"
 
     def call_filter(self, function_name: str) -> str:
-        """The filter of a function's consumer."""
+        """Return the subject filter of a function's consumer."""
         return f"{self.prefix}.invoke.{function_name}.*"
 
     def result_subject(self, function_name: str) -> str:
-        """Where outcomes of a function are told."""
+        """Return the subject on which the outcomes of a function are published."""
         return f"{self.prefix}.result.{function_name}"
 
     def dead_letter_subject(self, function_name: str) -> str:
-        """Where dead letters of a function are told."""
+        """Return the subject on which the dead letters of a function are published."""
         return f"{self.prefix}.dlq.{function_name}"
 
     def cancellation_subject(self, function_name: str) -> str:
-        """Where workers hear of a cancelled invocation, by its id, without a promise."""
+        """Return the subject on which workers get the id of a cancelled invocation.
+
+        Delivery is not guaranteed.
+        """
         return f"{self.prefix}.nudge.{function_name}"
 
     def body_bucket_name(self, function_name: str) -> str:
-        """The object bucket of a function."""
+        """Return the name of the object bucket of a function."""
         return f"{self.body_bucket}-{function_name}"
 
     def record_subject(self, key: str) -> str:
-        """The subject under which a record's changes appear."""
+        """Return the subject under which the changes of a record appear."""
         return f"$KV.{self.record_bucket}.{key}"
 
 
 def consumer_name(function_name: str) -> str:
-    """The durable consumer of a function."""
+    """Return the name of the durable consumer of a function."""
     return function_name
 
 
 def record_key(function_name: str, invocation_id: str) -> str:
-    """The key of an invocation's record."""
+    """Return the key of an invocation's record."""
     return f"{function_name}.{invocation_id}"
 
 
 def parse_record_key(key: str) -> tuple[str, str]:
-    """The requestID and the invocationID that a record's key is made of."""
+    """Split the key of a record into the requestID and the invocationID."""
     request_id, _, invocation_id = key.partition(".")
     return request_id, invocation_id
 
 
 def is_record_key(key: str) -> bool:
-    """Whether a key can be that of an invocation's record; the bucket takes any."""
+    """Return whether a key can be that of an invocation's record. The bucket accepts any key."""
     request_id, invocation_id = parse_record_key(key)
     return is_function_name(request_id) and is_invocation_id(invocation_id)
 
 
 def worker_report_key(function_name: str, worker: str) -> str:
-    """The key of a worker's report."""
+    """Return the key of a worker's report."""
     return f"{function_name}.{worker}"
 
 
 def request_object_name(function_uid: str, invocation_id: str) -> str:
-    """The object of an invocation's large payload, the same for every run."""
+    """Return the name of the object of an invocation's large payload, the same for every run."""
     return f"{function_uid}.{invocation_id}.request"
 
 
 def result_object_name(function_uid: str, invocation_id: str, run: int, attempt: int) -> str:
-    """The object of one attempt's large result."""
+    """Return the name of the object of one attempt's large result."""
     return f"{function_uid}.{invocation_id}.{run}.{attempt}.result"

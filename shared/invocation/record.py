@@ -1,4 +1,4 @@
-"""The record of one invocation: the fence that every transition is compared and set on."""
+"""The record of one invocation; every transition is a compare-and-set on it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from shared.time import UnixMilliseconds
 
 
 class InvocationBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A payload: here when it is small, otherwise an object of the function's bucket."""
+    """A body: inline if it is small, otherwise an object in the function's bucket."""
 
     inline: bytes = b""
     object_name: str = ""
@@ -20,9 +20,9 @@ class InvocationBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class InvocationRequest(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """What a caller asked for, and the limits that held when it was accepted.
+    """The request of a caller, and the limits at the time of its acceptance.
 
-    A result above `inline_bytes` is an object: the record must not grow by more.
+    A result above `inline_bytes` is stored as an object, because the record must not grow by more.
     """
 
     content_type: str = "application/octet-stream"
@@ -38,7 +38,7 @@ class InvocationRequest(
 class InvocationResult(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """What came of an invocation: the framework's answer, or why there is none."""
+    """The result of an invocation: the framework's response, or the reason why there is none."""
 
     status_code: int = 0
     content_type: str = ""
@@ -51,10 +51,10 @@ class InvocationResult(
 class InvocationRecord(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """One invocation as the queue's bucket keeps it; times are milliseconds since 1970.
+    """The record of one invocation in the queue's bucket; times are milliseconds since 1970.
 
-    `accepted_at` is when the present run was; `sequence` is the message that is running, and
-    `published` says that the outcome of this run is in the stream of results.
+    `accepted_at` is the acceptance time of the present run. `sequence` is the message that is
+    running. `published` means that the outcome of this run is in the stream of results.
     """
 
     function_uid: str
@@ -73,20 +73,20 @@ class InvocationRecord(
 
     @property
     def is_final(self) -> bool:
-        """Whether this run has its outcome."""
+        """Return whether this run has its outcome."""
         return self.state in FINAL_STATES
 
     @property
     def expires_at(self) -> int:
-        """When the run must be final, in milliseconds since 1970."""
+        """Return when the run must be final, in milliseconds since 1970."""
         return self.accepted_at + self.request.ttl_seconds * 1000
 
 
 def encode_record(record: InvocationRecord) -> bytes:
-    """The record as the bucket holds it."""
+    """Encode a record as the bucket holds it."""
     return msgspec.json.encode(record)
 
 
 def decode_record(value: bytes) -> InvocationRecord:
-    """Read a record, or raise msgspec.DecodeError."""
+    """Decode a record; raises msgspec.DecodeError."""
     return msgspec.json.decode(value, type=InvocationRecord)

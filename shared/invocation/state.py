@@ -1,11 +1,11 @@
-"""The one word for how far along an invocation is."""
+"""The states of an invocation."""
 
 from enum import StrEnum
 from typing import Final
 
 
 class InvocationState(StrEnum):
-    """How far along an invocation is; the last five are final for a run."""
+    """The state of an invocation; the last five states are final for a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -18,7 +18,7 @@ class InvocationState(StrEnum):
 
 
 class FailureClass(StrEnum):
-    """Why an invocation has not succeeded, for programs."""
+    """The class of a failure of an invocation, for programs."""
 
     FRAMEWORK_ERROR = "framework_error"
     FRAMEWORK_PROTOCOL = "framework_protocol"

@@ -1,4 +1,4 @@
-"""The streams and buckets as JetStream's own API takes them."""
+"""The configurations of the streams and buckets in the form of JetStream's own API."""
 
 from typing import Annotated, Any, Final
 
@@ -12,14 +12,14 @@ from shared.invocation.worker_report import REPORT_TTL_SECONDS
 
 _NANOSECONDS_PER_SECOND: Final = 1_000_000_000
 _DUPLICATE_WINDOW_SECONDS: Final = 120
-# A record whose time to live is all of the retention must still be there for the sweep.
+# The sweep must still find a record whose time to live is the whole retention.
 SWEEP_GRACE_SECONDS: Final = 600
 
 JetStreamConfig = dict[str, Any]
 
 
 class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How much the queue keeps, for how long, and on how many servers."""
+    """The size, the retention and the replicas of the queue's streams."""
 
     replicas: Annotated[int, Meta(description="Copies of every stream.", ge=1, le=5)] = 1
     record_retention: Annotated[
@@ -46,7 +46,7 @@ class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def stream_configs(names: QueueNames, limits: StreamLimits) -> tuple[JetStreamConfig, ...]:
-    """Every stream that is there before the first invocation, in JetStream's own form."""
+    """Return the configuration of every stream that must exist before the first invocation."""
     return (
         _work_queue_config(names, limits),
         _log_stream_config(
@@ -64,7 +64,7 @@ def stream_configs(names: QueueNames, limits: StreamLimits) -> tuple[JetStreamCo
 def body_bucket_config(
     names: QueueNames, limits: StreamLimits, function_name: str
 ) -> JetStreamConfig:
-    """The object bucket of one function; bodies outlive the records that name them."""
+    """Return the configuration of a function's object bucket. Bodies outlive their records."""
     bucket = names.body_bucket_name(function_name)
     return _base_stream_config(f"OBJ_{bucket}", limits) | {
         "subjects": [f"$O.{bucket}.C.>", f"$O.{bucket}.M.>"],
@@ -77,7 +77,7 @@ def body_bucket_config(
 
 
 def consumer_config(names: QueueNames, function_name: str, max_workers: int) -> JetStreamConfig:
-    """The consumer from which all workers of a function pull."""
+    """Return the configuration of the consumer from which all workers of a function pull."""
     return {
         "durable_name": consumer_name(function_name),
         "name": consumer_name(function_name),
@@ -122,7 +122,7 @@ def _key_value_config(name: str, max_age: Duration, limits: StreamLimits) -> Jet
         "max_age": _to_nanoseconds(max_age),
         "max_msgs_per_subject": 1,
         "allow_direct": True,
-        "allow_rollup_hdrs": False,  # one message of a worker could remove those of all functions
+        "allow_rollup_hdrs": False,  # or a worker's message could remove those of all functions
         "deny_delete": True,
     }
 

@@ -1,4 +1,4 @@
-"""Every way in which a record may change; whoever writes one compares and sets."""
+"""All transitions of a record; every writer of a transition compares and sets."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from shared.invocation.state import FailureClass, InvocationState
 def new_record(
     request: InvocationRequest, function_uid: str, request_hash: str, now: int
 ) -> InvocationRecord:
-    """The first record of an invocation."""
+    """Return the first record of an invocation."""
     return InvocationRecord(
         function_uid=function_uid, hash=request_hash, accepted_at=now, request=request
     )
@@ -18,7 +18,7 @@ def new_record(
 def attempt_started(
     record: InvocationRecord, worker: str, sequence: int, now: int
 ) -> InvocationRecord:
-    """One more attempt, by this worker on this message."""
+    """Return the record with one more attempt, by this worker on this message."""
     return replace(
         record,
         state=InvocationState.RUNNING,
@@ -30,24 +30,24 @@ def attempt_started(
 
 
 def requeued(record: InvocationRecord) -> InvocationRecord:
-    """Back in line after an attempt that the infrastructure has spoilt."""
+    """Return the record queued again after an attempt that the infrastructure interrupted."""
     return replace(record, state=InvocationState.QUEUED, worker="", sequence=0)
 
 
 def finished(
     record: InvocationRecord, state: InvocationState, result: InvocationResult, now: int
 ) -> InvocationRecord:
-    """The outcome of the run."""
+    """Return the record with the outcome of the run."""
     return replace(record, state=state, result=result, finished_at=now, published=False)
 
 
 def cancelling(record: InvocationRecord) -> InvocationRecord:
-    """Running, but its result is no longer wanted."""
+    """Return the record of a running invocation whose result is no longer wanted."""
     return replace(record, state=InvocationState.CANCELLING)
 
 
 def cancelled(record: InvocationRecord, now: int) -> InvocationRecord:
-    """Ended because the caller asked for it."""
+    """Return the final record of a run that the caller cancelled."""
     why = InvocationResult(
         error="the invocation was cancelled", failure_class=FailureClass.CANCELLED
     )
@@ -55,7 +55,7 @@ def cancelled(record: InvocationRecord, now: int) -> InvocationRecord:
 
 
 def expired(record: InvocationRecord, now: int) -> InvocationRecord:
-    """Ended because its time to live has passed."""
+    """Return the final record of a run whose time to live has passed."""
     seconds = record.request.ttl_seconds
     why = InvocationResult(
         error=f"it was not finished within its ttlSeconds ({seconds})",
@@ -67,18 +67,18 @@ def expired(record: InvocationRecord, now: int) -> InvocationRecord:
 def dead_lettered(
     record: InvocationRecord, reason: str, failure_class: FailureClass, now: int
 ) -> InvocationRecord:
-    """Given up on; the dead-letter stream tells why."""
+    """Return the final record of a run that was given up; the dead-letter stream has the reason."""
     result = InvocationResult(error=reason, failure_class=failure_class)
     return finished(record, InvocationState.DEAD_LETTERED, result, now)
 
 
 def published(record: InvocationRecord) -> InvocationRecord:
-    """Final, and its outcome is in the stream of results."""
+    """Return the final record with the mark that its outcome is in the stream of results."""
     return replace(record, published=True)
 
 
 def redriven(record: InvocationRecord, now: int) -> InvocationRecord:
-    """A new run with new attempts."""
+    """Return the record of a new run with new attempts."""
     return InvocationRecord(
         function_uid=record.function_uid,
         run=record.run + 1,

@@ -1,4 +1,4 @@
-"""What a worker tells of itself every few seconds, and forgets to when it is gone."""
+"""The report that a worker writes every few seconds; it expires when the worker is gone."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ REPORT_TTL_SECONDS = 30.0
 
 
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How busy a worker is; `last_active` is in milliseconds since 1970."""
+    """The load of a worker; `last_active` is in milliseconds since 1970."""
 
     running: int
     last_active: int
@@ -16,10 +16,10 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def encode_report(report: WorkerReport) -> bytes:
-    """The report as the bucket holds it."""
+    """Encode a report as the bucket holds it."""
     return msgspec.json.encode(report)
 
 
 def decode_report(value: bytes) -> WorkerReport:
-    """Read a report, or raise msgspec.DecodeError."""
+    """Decode a report; raises msgspec.DecodeError."""
     return msgspec.json.decode(value, type=WorkerReport)

@@ -1,4 +1,4 @@
-"""Conditions as values: the time of a transition moves only when the status flips."""
+"""Conditions as values: the transition time moves only when the status changes."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from shared.k8s.meta import Condition
 
 
 def with_condition(conditions: Sequence[Condition], new: Condition) -> tuple[Condition, ...]:
-    """`known` with `new` in the place of its type, in the order of the types."""
+    """Return `known` with `new` in place of the condition of its type, ordered by type."""
     for old in conditions:
         if old.type == new.type and old.status == new.status:
             new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)
@@ -17,5 +17,5 @@ def with_condition(conditions: Sequence[Condition], new: Condition) -> tuple[Con
 
 
 def find_condition(conditions: Sequence[Condition], condition_type: str) -> Condition | None:
-    """The condition of that type, if it was ever set."""
+    """Return the condition of that type, or None if it was never set."""
     return next((found for found in conditions if found.type == condition_type), None)

@@ -1,4 +1,4 @@
-"""Deployments and their ReplicaSets, as far as we read them."""
+"""Deployments and their ReplicaSets, limited to the fields that the programs read."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class DeploymentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far the rollout of a generation is."""
+    """The progress of the rollout of a generation."""
 
     observed_generation: int = 0
     replicas: int = 0
@@ -30,7 +30,10 @@ class DeploymentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Keeps pods of one template running; the spec stays as it came, to be compared with ours."""
+    """An object that keeps pods of one template running.
+
+    The spec stays undecoded, so that it can be compared with the applied one.
+    """
 
     metadata: ObjectMeta
     spec: dict[str, Any] = {}
@@ -38,20 +41,20 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What pods are made of."""
+    """The template of pods."""
 
     spec: PodSpec = PodSpec()
 
 
 class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How many pods of which template."""
+    """The number of pods and their template."""
 
     replicas: int = 0
     template: PodTemplateSpec = PodTemplateSpec()
 
 
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One revision of a Deployment; its metadata says whose and which."""
+    """One revision of a Deployment; the metadata has its owner and the number of the revision."""
 
     metadata: ObjectMeta
     spec: ReplicaSetSpec = ReplicaSetSpec()

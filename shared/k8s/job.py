@@ -1,4 +1,4 @@
-"""Jobs, as far as we read them."""
+"""Jobs, limited to the fields that the programs read."""
 
 import msgspec
 
@@ -15,21 +15,24 @@ class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far along the pods of a Job are."""
+    """The progress of the pods of a Job."""
 
     ready: int = 0
     conditions: tuple[JobCondition, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Runs pods until one of them has succeeded."""
+    """An object that runs pods until one of them has succeeded."""
 
     metadata: ObjectMeta
     status: JobStatus = JobStatus()
 
     @property
     def end_condition(self) -> JobCondition | None:
-        """How it ended; only when none of its pods runs any more."""
+        """Return the condition that ended the Job, or None.
+
+        It is set only when no pod runs any more.
+        """
         ends = ("Complete", "Failed")
         found = (each for each in self.status.conditions if each.status == "True")
         return next((each for each in found if each.type in ends), None)

@@ -1,7 +1,7 @@
 """Changes between two values as a JSON merge patch (RFC 7386).
 
-Models leave out what is at its default, and a merge patch keeps what it does not name: a number
-that goes back to nought must be taken away by name.
+Models leave out fields that have their default, and a merge patch keeps fields that it does not
+name. So a number that returns to 0 must be removed by name.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import msgspec
 
 
 def create_merge_patch(before: msgspec.Struct | None, after: msgspec.Struct) -> dict[str, Any]:
-    """What turns `before` into `after`; empty where there is nothing to write."""
+    """Return the merge patch from `before` to `after`; empty if they are equal."""
     known = {} if before is None else msgspec.to_builtins(before)
     return _object_patch(known, msgspec.to_builtins(after))
 
@@ -27,6 +27,9 @@ def _object_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def _value_patch(before: Any, after: Any) -> Any:
-    """Maps are merged by name; everything else, lists too, is replaced as a whole."""
+    """Return the patch of one value.
+
+    Maps are merged by key; other values, also lists, are replaced.
+    """
     is_merged = isinstance(before, Mapping) and isinstance(after, Mapping)
     return _object_patch(before, after) if is_merged else after

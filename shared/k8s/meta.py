@@ -1,11 +1,11 @@
-"""What every Kubernetes object says about itself, as far as we read it."""
+"""The metadata of Kubernetes objects, limited to the fields that the programs read."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-# What the API conventions of Kubernetes demand of a condition.
+# The syntax that the Kubernetes API conventions require of a condition.
 _LABEL_PATTERN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _TYPE_PATTERN = (
     rf"^({_LABEL_PATTERN}(\.{_LABEL_PATTERN})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
@@ -14,7 +14,7 @@ _REASON_PATTERN = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The object that this one belongs to; without its owners an object is garbage."""
+    """The owner of an object; Kubernetes deletes an object whose owners are all gone."""
 
     api_version: str
     kind: str

@@ -1,4 +1,4 @@
-"""How names may be written in Kubernetes."""
+"""The syntax of names in Kubernetes."""
 
 import re
 from typing import Final
@@ -28,17 +28,17 @@ _URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 
 
 def is_dns_label(text: str) -> bool:
-    """Whether `text` is a DNS-1123 label: the name of most objects of ours."""
+    """Return whether `text` is a DNS-1123 label, the syntax of most names of our objects."""
     return len(text) <= 63 and _DNS_LABEL.fullmatch(text) is not None
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Whether `text` is a DNS-1123 subdomain: the name of most objects of others."""
+    """Return whether `text` is a DNS-1123 subdomain, the syntax of most names of other objects."""
     return len(text) <= 253 and _DNS_SUBDOMAIN.fullmatch(text) is not None
 
 
 def is_qualified_name(text: str) -> bool:
-    """Whether `text` is a name with an optional domain: the key of a label or a taint."""
+    """Return whether `text` is a name with an optional domain: the key of a label or a taint."""
     domain, slash, name = text.rpartition("/")
     if slash and not is_dns_subdomain(domain):
         return False
@@ -46,14 +46,15 @@ def is_qualified_name(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Whether `text` may be the value of a label or a taint; it may be empty."""
+    """Return whether `text` may be the value of a label or a taint; the value may be empty."""
     return text == "" or (len(text) <= 63 and _QUALIFIED_NAME_PART.fullmatch(text) is not None)
 
 
 def is_extended_resource(text: str) -> bool:
-    """Whether `text` is a resource that nodes offer beside Kubernetes' own.
+    """Return whether `text` is an extended resource: a resource of nodes that is not Kubernetes'
+    own.
 
-    Quotas write `requests.` before it, and that must still be a name.
+    Quotas prefix its name with `requests.`, and the result must still be a valid name.
     """
     is_native = "/" not in text or "kubernetes.io/" in text
     return (
@@ -62,20 +63,20 @@ def is_extended_resource(text: str) -> bool:
 
 
 def is_secret_key(text: str) -> bool:
-    """Whether `text` may be a key in a Secret."""
+    """Return whether `text` may be a key in a Secret."""
     return len(text) <= 253 and text != "." and _SECRET_KEY.fullmatch(text) is not None
 
 
 def is_port_name(text: str) -> bool:
-    """Whether `text` is an IANA service name in lower case."""
+    """Return whether `text` is an IANA service name in lower case."""
     return len(text) <= 15 and _PORT_NAME.fullmatch(text) is not None
 
 
 def is_env_name(text: str) -> bool:
-    """Whether `text` may be the name of an environment variable."""
+    """Return whether `text` may be the name of an environment variable."""
     return _ENV_NAME.fullmatch(text) is not None
 
 
 def is_url_scheme(text: str) -> bool:
-    """Whether `text` may stand before :// (RFC 3986)."""
+    """Return whether `text` may stand before :// (RFC 3986)."""
     return _URL_SCHEME.fullmatch(text) is not None

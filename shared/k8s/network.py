@@ -1,4 +1,4 @@
-"""NetworkPolicies, as far as we read them."""
+"""NetworkPolicies, limited to the fields that the programs read."""
 
 from typing import Any
 
@@ -8,7 +8,10 @@ from shared.k8s.meta import ObjectMeta
 
 
 class NetworkPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who may talk with pods; the spec stays as it came, to be compared with ours."""
+    """The connections that pods may have.
+
+    The spec stays undecoded, so that it can be compared with the applied one.
+    """
 
     metadata: ObjectMeta
     spec: dict[str, Any] = {}

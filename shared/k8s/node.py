@@ -1,4 +1,4 @@
-"""Kubernetes nodes, as far as we read them."""
+"""Kubernetes nodes, limited to the fields that the programs read."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from shared.k8s.meta import ObjectMeta
 
 
 class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What keeps pods away that do not tolerate it."""
+    """A mark on a node that repels pods without a matching toleration."""
 
     key: str
     effect: str
@@ -14,7 +14,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who may run on a node."""
+    """The settings of a node that decide which pods may run on it."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
@@ -28,7 +28,7 @@ class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NodeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Resources are Kubernetes quantities by resource name."""
+    """The state of a node. Resources are Kubernetes quantities by resource name."""
 
     conditions: tuple[NodeCondition, ...] = ()
     capacity: dict[str, str] = {}
@@ -44,6 +44,6 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NodeList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The answer to a list of nodes."""
+    """The response to a list of nodes."""
 
     items: tuple[Node, ...] = ()

@@ -1,4 +1,4 @@
-"""Pods, as far as we read them."""
+"""Pods, limited to the fields that the programs read."""
 
 import msgspec
 
@@ -7,13 +7,13 @@ from shared.v1alpha1.unit_resources import Toleration
 
 
 class ResourceRequirements(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a container asks of its node: quantities by resource name."""
+    """The resources that a container requests of its node: quantities by resource name."""
 
     requests: dict[str, str] = {}
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One program of a pod; among the init containers one that always restarts is a sidecar."""
+    """One container of a pod; an init container that always restarts is a sidecar."""
 
     name: str
     restart_policy: str = ""
@@ -21,19 +21,19 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PVCVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The claim whose volume is used."""
+    """The PVC of a volume."""
 
     claim_name: str = ""
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Files that containers can mount; only those of a claim have one."""
+    """A volume that containers can mount; only the volume of a PVC has a source here."""
 
     persistent_volume_claim: PVCVolumeSource | None = None
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a pod runs, or may run."""
+    """The node, the containers and the volumes of a pod."""
 
     node_name: str = ""
     node_selector: dict[str, str] = {}
@@ -44,26 +44,26 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def long_running_containers(self) -> tuple[Container, ...]:
-        """The containers that run side by side: the programs and the sidecars."""
+        """Return the containers that run side by side: the programs and the sidecars."""
         sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
         return (*self.containers, *sidecars)
 
     @property
     def pvc_names(self) -> tuple[str, ...]:
-        """The names of the claims whose volumes the pod uses."""
+        """Return the names of the PVCs whose volumes the pod uses."""
         found = (volume.persistent_volume_claim for volume in self.volumes)
         return tuple(claim.claim_name for claim in found if claim is not None)
 
 
 class ContainerStateWaiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why a container does not run yet."""
+    """The reason why a container does not run yet."""
 
     reason: str = ""
     message: str = ""
 
 
 class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a container ended; the message is what it wrote into its termination log."""
+    """The end of a container; the message is the content of its termination log."""
 
     exit_code: int = 0
     reason: str = ""
@@ -71,14 +71,14 @@ class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """At most one of these is set; none of them: it runs."""
+    """The state of a container: at most one field is set, and none of them while it runs."""
 
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a container is, and how it was before it was started again."""
+    """The state of a container, and its last state before the restart."""
 
     name: str
     ready: bool = False
@@ -97,7 +97,7 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a pod is."""
+    """The observed state of a pod."""
 
     phase: str = ""
     reason: str = ""
@@ -109,7 +109,7 @@ class PodStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Programs that run together on one node."""
+    """Containers that run together on one node."""
 
     metadata: ObjectMeta
     spec: PodSpec = PodSpec()

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, as far as we read them."""
+"""PersistentVolumeClaims, limited to the fields that the programs read."""
 
 from typing import Any, Final
 
@@ -11,14 +11,17 @@ PHASE_LOST: Final = "Lost"
 
 
 class PersistentVolumeClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was given to the claim."""
+    """The size of the volume that is bound to the PVC, and the phase."""
 
     phase: str = ""
     capacity: dict[str, str] = {}
 
 
 class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A volume that is asked for; the spec stays as it came, to be compared with ours."""
+    """The request for a volume.
+
+    The spec stays undecoded, so that it can be compared with the applied one.
+    """
 
     metadata: ObjectMeta
     spec: dict[str, Any] = {}
@@ -26,21 +29,21 @@ class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
     @property
     def requested_storage(self) -> str:
-        """How much was asked for."""
+        """Return the requested size."""
         asked: str = self.spec.get("resources", {}).get("requests", {}).get("storage", "0")
         return asked
 
     @property
     def storage_class_name(self) -> str:
-        """The StorageClass; empty where there is none (yet)."""
+        """Return the StorageClass; empty while there is none."""
         return self.spec.get("storageClassName") or ""
 
     @property
     def capacity(self) -> str:
-        """How much the volume holds; empty while there is none."""
+        """Return the size of the volume; empty while there is none."""
         return self.status.capacity.get("storage", "") if self.is_bound else ""
 
     @property
     def is_bound(self) -> bool:
-        """Whether there is a volume."""
+        """Return whether a volume is bound."""
         return self.status.phase == PHASE_BOUND

@@ -11,8 +11,9 @@ ACCEPTED_FORMAT: Final = "a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3"
 NANOS_PER_UNIT: Final = 10**9
 MAX_NANOS: Final = (2**63 - 1) * NANOS_PER_UNIT
 
-MAX_TEXT_LENGTH: Final = 64  # far above what can be meant, and cheap to compute with
-# For schemas: what `parse` takes without a sign, in a dialect that Python and Go share.
+MAX_TEXT_LENGTH: Final = 64  # far above real quantities, and cheap to compute with
+# For schemas: the syntax that `parse` accepts without a sign, in a dialect that Python and Go
+# share.
 UNSIGNED_PATTERN: Final = (
     r"^([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
 )
@@ -39,7 +40,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a quantity; what is finer than a nano is rounded away from zero, as there."""
+        """Parse a quantity; a fraction of a nano is rounded away from zero, as in Kubernetes."""
         match = _PATTERN.fullmatch(text) if len(text) <= MAX_TEXT_LENGTH else None
         if match is None:
             raise ValueError(f"{text[:MAX_TEXT_LENGTH]!r} is not {ACCEPTED_FORMAT}")
@@ -52,11 +53,11 @@ class Quantity:
 
     @property
     def whole_units(self) -> int:
-        """The amount in units (bytes, GPUs), rounded up."""
+        """Return the amount in units (bytes, GPUs), rounded up."""
         return -(-self.nanos // NANOS_PER_UNIT)
 
     def __str__(self) -> str:
-        """The exact amount with the largest suffix that leaves no fraction."""
+        """Return the exact amount with the largest suffix that leaves no fraction."""
         for suffix, scale in _possible_suffixes(self.nanos):
             count = Fraction(self.nanos, NANOS_PER_UNIT) / scale
             if count.denominator == 1:
@@ -75,7 +76,7 @@ def _scale(suffix: str | None, exponent: str | None) -> Fraction:
 
 
 def _possible_suffixes(nanos: int) -> list[tuple[str, Fraction]]:
-    """What may stand after the number, the best first; nought stands alone."""
+    """Return the suffixes for a number, the best first; 0 has no suffix."""
     if nanos == 0:
         return [("", Fraction(1))]
     binary = [(suffix, Fraction(scale)) for suffix, scale in _BINARY_SCALES.items()]

@@ -1,13 +1,14 @@
-"""Permissions in Kubernetes as programs declare them; the manifests are generated from these."""
+"""Kubernetes permissions that programs declare; the manifests are generated from them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """Verbs on resources of one API group, in one namespace or, without one, in the cluster.
+    """Verbs on resources of one API group, in one namespace or, if it is empty, in the whole
+    cluster.
 
-    With `names`, on the objects of these names only.
+    With `names`, only on the objects of these names.
     """
 
     group: str

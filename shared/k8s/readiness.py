@@ -1,4 +1,4 @@
-"""Readiness of an object, and the conditions that report it."""
+"""The readiness of an object, and the conditions that report it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,12 +31,12 @@ class Readiness(Generic[PhaseT, ReasonT]):
 
     @classmethod
     def new(cls, phase: PhaseT, reason: ReasonT, message: str) -> Self:
-        """Make a readiness whose message fits into a condition."""
+        """Create a readiness whose message fits into a condition."""
         return cls(phase, reason, truncate_message(message, cls.ELLIPSIS))
 
     @property
     def is_ready(self) -> bool:
-        """Whether the condition Ready is true."""
+        """Return whether the condition Ready is true."""
         return self.phase in self.READY_PHASES
 
 
@@ -49,7 +49,7 @@ def new_condition(
     observed_generation: int,
     now: datetime,
 ) -> Condition:
-    """Make a condition; the message is cut to `MAX_MESSAGE_BYTES`."""
+    """Create a condition; the message is cut to `MAX_MESSAGE_BYTES`."""
     return Condition(
         type=str(condition_type),
         status="True" if is_true else "False",

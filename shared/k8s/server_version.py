@@ -1,4 +1,4 @@
-"""What a Kubernetes API server says it is, and whether that is new enough."""
+"""The version of a Kubernetes API server, and the check that it is new enough."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ MIN_VERSION: Final = (1, 33)
 
 
 class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The answer to GET /version; vendors append signs to `minor`, as in `33+`."""
+    """The response to GET /version; vendors append characters to `minor`, as in `33+`."""
 
     major: str
     minor: str
@@ -17,12 +17,12 @@ class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_supported(self) -> bool:
-        """Whether the server has what the product needs: selectable fields, native sidecars."""
+        """Return whether the server has the required features (selectable fields, sidecars)."""
         return (_leading_number(self.major), _leading_number(self.minor)) >= MIN_VERSION
 
 
 def unsupported_message(server: str, version: ServerVersion) -> str:
-    """What to tell the operator of a server that is too old."""
+    """Return the message for the operator of a server that is too old."""
     oldest = ".".join(map(str, MIN_VERSION))
     return (
         f"{server} runs Kubernetes {version.git_version}, and {oldest} is the oldest that works. "
@@ -31,9 +31,9 @@ def unsupported_message(server: str, version: ServerVersion) -> str:
 
 
 def check_server_version(server: str, body: bytes) -> str | None:
-    """Why a server with this answer to GET /version cannot be used; None if it can.
+    """Return why a server with this response to GET /version cannot be used, or None if it can.
 
-    Raises msgspec.DecodeError, a ValueError, where that is no such answer.
+    Raise msgspec.DecodeError, a ValueError, if the response is not a version.
     """
     version = msgspec.json.decode(body, type=ServerVersion)
     return None if version.is_supported else unsupported_message(server, version)

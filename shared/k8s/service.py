@@ -1,4 +1,4 @@
-"""Services, as far as we read them."""
+"""Services, limited to the fields that the programs read."""
 
 from typing import Any
 
@@ -8,7 +8,10 @@ from shared.k8s.meta import ObjectMeta
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A name and address for pods; the spec stays as it came, to be compared with ours."""
+    """A name and an address for pods.
+
+    The spec stays undecoded, so that it can be compared with the applied one.
+    """
 
     metadata: ObjectMeta
     spec: dict[str, Any] = {}

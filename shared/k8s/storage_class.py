@@ -1,4 +1,4 @@
-"""StorageClasses, as far as we read them."""
+"""StorageClasses, limited to the fields that the programs read."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from shared.k8s.meta import ObjectMeta
 
 
 class StorageClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How volumes are made."""
+    """The way in which volumes are provisioned."""
 
     metadata: ObjectMeta
     volume_binding_mode: str = "Immediate"
@@ -14,5 +14,5 @@ class StorageClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def waits_for_first_consumer(self) -> bool:
-        """Whether a volume is made only when a pod wants it."""
+        """Return whether a volume is provisioned only when a pod uses its PVC."""
         return self.volume_binding_mode == "WaitForFirstConsumer"

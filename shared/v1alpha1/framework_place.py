@@ -1,4 +1,4 @@
-"""Where the worker of a function finds the user's code, with the defaults filled in."""
+"""The address at which the worker of a function finds the user's code, with defaults."""
 
 import posixpath
 from typing import Final
@@ -7,11 +7,11 @@ from shared.invocation.framework_protocol import HEALTH_PATH, INVOKE_PATH, SOCKE
 from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
 
 DEFAULT_SOCKET_FOLDER: Final = posixpath.dirname(SOCKET_PATH)
-MAX_SOCKET_PATH_BYTES: Final = 107  # bytes that Linux takes as the address of a unix socket
+MAX_SOCKET_PATH_BYTES: Final = 107  # the longest address of a unix socket on Linux, in bytes
 
 
 def resolve_endpoint(endpoint: FrameworkEndpoint | None) -> FrameworkEndpoint:
-    """What was asked for, and the default for the rest."""
+    """Return the requested endpoint, completed with the defaults."""
     asked = endpoint or FrameworkEndpoint()
     return FrameworkEndpoint(
         socket_path=asked.socket_path or SOCKET_PATH,
@@ -21,5 +21,5 @@ def resolve_endpoint(endpoint: FrameworkEndpoint | None) -> FrameworkEndpoint:
 
 
 def socket_folder(endpoint: FrameworkEndpoint | None) -> str:
-    """The folder that the two containers share."""
+    """Return the folder that the two containers share."""
     return posixpath.dirname(resolve_endpoint(endpoint).socket_path)

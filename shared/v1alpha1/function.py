@@ -24,7 +24,7 @@ PLURAL: Final = "functions"
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What runs, on which machines, and how it scales."""
+    """The program of a function, its machines and its scaling."""
 
     spec_name: Annotated[
         SpecName, Meta(description="The machine spec of the workers, such as g1.1.")
@@ -69,7 +69,7 @@ class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class FunctionStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the activator sees of a function."""
+    """The state of a function that the activator observes."""
 
     phase: Annotated[
         str,

@@ -20,7 +20,7 @@ PLURAL: Final = "gpustorages"
 
 
 class PrepareSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the storage is filled with, once: by a program or from another storage."""
+    """The source from which a storage is prepared, once: a program or another storage."""
 
     from_image: Annotated[
         str,
@@ -44,7 +44,7 @@ class AccessorSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a person asks of a storage."""
+    """The desired state of a storage."""
 
     size: Annotated[QuantityText, Meta(description="How much it holds; it can grow.")]
     storage_class_name: Annotated[
@@ -61,7 +61,7 @@ class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far along the filling is."""
+    """The progress of the preparation."""
 
     phase: Annotated[
         str,
@@ -85,7 +85,7 @@ class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class AccessorStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How far along the browsing is."""
+    """The state of the accessor."""
 
     phase: Annotated[
         str,
@@ -100,7 +100,7 @@ class AccessorStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class GPUStorageStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """What the controller sees of a storage."""
+    """The state of a storage that the controller observes."""
 
     phase: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""GPUUnit: a reservation in the stock namespace, a user's machine elsewhere."""
+"""GPUUnit: a stock unit in the stock namespace, a user's machine in the instance namespace."""
 
 from typing import Annotated, Final
 
@@ -18,7 +18,7 @@ PLURAL: Final = "gpuunits"
 
 
 class UnitAccess(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How the published address of a unit is made."""
+    """The settings of the published address of a unit."""
 
     primary_port: Annotated[
         str, Meta(description="The name of the port in the address; without it, the first.")
@@ -27,7 +27,7 @@ class UnitAccess(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class ServerlessSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Which function the unit works for."""
+    """The function for which the unit works."""
 
     function_name: Annotated[str, Meta(description="The name of the Function.", min_length=1)] = (
         field(name="requestID")
@@ -44,7 +44,7 @@ class ServerlessSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class GPUUnitSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a person asks of a unit."""
+    """The desired state of a unit."""
 
     image: Annotated[str, Meta(description="The user's image; stock ignores it.")] = ""
     image_pull_secrets: Annotated[
@@ -63,7 +63,7 @@ class GPUUnitSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit
 class ServerlessStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """How the unit is as a worker."""
+    """The state of the unit as a worker."""
 
     phase: Annotated[
         str,
@@ -74,7 +74,7 @@ class ServerlessStatus(
 
 
 class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the controller sees of a unit."""
+    """The state of a unit that the controller observes."""
 
     phase: Annotated[
         str,

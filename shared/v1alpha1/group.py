@@ -1,4 +1,4 @@
-"""Where the API of our custom resources is."""
+"""The API group and version of our custom resources."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A GPUStorage in the file system of a unit."""
+"""The mount of a GPUStorage in the file system of a unit."""
 
 from typing import Annotated
 

@@ -15,7 +15,7 @@ PLURAL: Final = "operations"
 
 
 class OperationType(StrEnum):
-    """What an operation makes."""
+    """The kind of object that an operation creates."""
 
     SEED_STOCK_UNITS = "SeedStockUnits"
     CREATE_GPU_UNIT = "CreateGPUUnit"
@@ -25,7 +25,7 @@ class OperationType(StrEnum):
 
 
 class StockRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The stock that the operation claims."""
+    """The stock unit that the operation claims."""
 
     name: Annotated[str, Meta(description="The name of the stock unit.", min_length=1)]
     uid: Annotated[str, Meta(description="Its uid: another of that name is not it.", min_length=1)]
@@ -46,7 +46,7 @@ class OperationObject(
 
 
 class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was asked; written once but for `stock` and `request`."""
+    """The request of an operation; only `stock` and `request` change after the creation."""
 
     operation_id: Annotated[
         str,
@@ -78,7 +78,10 @@ class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 class OperationStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """How far along it is; the API server drops it on create, so absent is Pending."""
+    """The progress of an operation.
+
+    The API server drops the status on create, so absent means Pending.
+    """
 
     phase: Annotated[
         str,

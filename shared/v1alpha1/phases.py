@@ -1,10 +1,10 @@
-"""The one word for how far along an object is; clients filter by it."""
+"""The phases of our objects; clients filter by them."""
 
 from enum import StrEnum
 
 
 class UnitPhase(StrEnum):
-    """How far along a GPUUnit is; Failed does not heal by waiting."""
+    """The phase of a GPUUnit; Failed does not heal by waiting."""
 
     PROGRESSING = "Progressing"
     READY = "Ready"
@@ -12,7 +12,7 @@ class UnitPhase(StrEnum):
 
 
 class WorkerPhase(StrEnum):
-    """How far along a GPUUnit is as the worker of a function."""
+    """The phase of a GPUUnit as the worker of a function."""
 
     PENDING = "Pending"
     STARTING = "Starting"
@@ -21,7 +21,7 @@ class WorkerPhase(StrEnum):
 
 
 class PoolPhase(StrEnum):
-    """How far along a StockPool is."""
+    """The phase of a StockPool."""
 
     READY = "Ready"
     PROGRESSING = "Progressing"
@@ -31,7 +31,7 @@ class PoolPhase(StrEnum):
 
 
 class StoragePhase(StrEnum):
-    """How far along a GPUStorage is."""
+    """The phase of a GPUStorage."""
 
     PENDING = "Pending"
     READY = "Ready"
@@ -39,7 +39,7 @@ class StoragePhase(StrEnum):
 
 
 class PreparePhase(StrEnum):
-    """How far along the filling of a GPUStorage is."""
+    """The phase of the preparation of a GPUStorage."""
 
     NOT_REQUESTED = "NotRequested"
     PENDING = "Pending"
@@ -49,7 +49,7 @@ class PreparePhase(StrEnum):
 
 
 class AccessorPhase(StrEnum):
-    """How far along the browsing of a GPUStorage is."""
+    """The phase of the accessor of a GPUStorage."""
 
     DISABLED = "Disabled"
     PENDING = "Pending"
@@ -58,7 +58,7 @@ class AccessorPhase(StrEnum):
 
 
 class OperationPhase(StrEnum):
-    """How far along an Operation is; Succeeded is final, Failed may be restarted."""
+    """The phase of an Operation; Succeeded is final, Failed may be restarted."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -67,7 +67,7 @@ class OperationPhase(StrEnum):
 
 
 class FunctionPhase(StrEnum):
-    """How far along a Function is."""
+    """The phase of a Function."""
 
     IDLE = "Idle"
     SCALING = "Scaling"

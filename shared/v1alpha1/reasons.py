@@ -1,10 +1,10 @@
-"""The words in which our objects and Events say how they are."""
+"""The types and reasons of the conditions and Events of our objects."""
 
 from enum import StrEnum
 
 
 class ConditionType(StrEnum):
-    """What a condition is about."""
+    """The type of a condition."""
 
     READY = "Ready"
     PREPARED = "Prepared"
@@ -13,7 +13,7 @@ class ConditionType(StrEnum):
 
 
 class UnitReason(StrEnum):
-    """Why a GPUUnit is Ready or not."""
+    """The reasons of the condition Ready of a GPUUnit."""
 
     STOCK_READY = "StockReady"
     STOCK_NOT_READY = "StockNotReady"
@@ -37,7 +37,7 @@ class UnitReason(StrEnum):
 
 
 class WorkerReason(StrEnum):
-    """Why a GPUUnit is ServerlessReady or not."""
+    """The reasons of the condition ServerlessReady of a GPUUnit."""
 
     WORKER_READY = "WorkerReady"
     WORKER_STARTING = "WorkerStarting"
@@ -47,7 +47,7 @@ class WorkerReason(StrEnum):
 
 
 class PoolReason(StrEnum):
-    """Why a StockPool is Ready or not."""
+    """The reasons of the condition Ready of a StockPool."""
 
     READY = "PoolReady"
     PROGRESSING = "PoolProgressing"
@@ -57,7 +57,7 @@ class PoolReason(StrEnum):
 
 
 class StorageReason(StrEnum):
-    """Why a GPUStorage is Ready or not."""
+    """The reasons of the condition Ready of a GPUStorage."""
 
     READY = "StorageReady"
     VOLUME_PENDING = "VolumePending"
@@ -73,7 +73,7 @@ class StorageReason(StrEnum):
 
 
 class FunctionReason(StrEnum):
-    """Why a Function is Ready or not."""
+    """The reasons of the condition Ready of a Function."""
 
     IDLE = "FunctionIdle"
     READY = "FunctionReady"
@@ -86,7 +86,7 @@ class FunctionReason(StrEnum):
 
 
 class EventReason(StrEnum):
-    """What an Event tells of."""
+    """The reasons of Events."""
 
     CREATED = "Created"
     UPDATED = "Updated"

@@ -1,4 +1,4 @@
-"""What many fields of our custom resources have in common, for `Annotated`."""
+"""Schema parts that fields of our custom resources share, for `Annotated`."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -24,10 +24,10 @@ ConditionList = Annotated[
 
 
 def zero_default() -> dict[str, Any]:
-    """For a count that is a column: kubectl shows 0 instead of nothing."""
+    """Return the default 0 for a count in a printer column; without it kubectl shows nothing."""
     return {"default": 0}
 
 
 def enum_schema(values: type[StrEnum]) -> dict[str, Any]:
-    """Close the schema to `values`, while a reader still takes what a newer writer wrote."""
+    """Return a schema that allows only `values`; a reader still accepts values of newer writers."""
     return {"enum": [value.value for value in values]}

@@ -20,11 +20,11 @@ CLAIM_ANNOTATIONS: Final = (
 
 
 class StockObject(Protocol):
-    """A stock unit, as far as claims go."""
+    """The part of a stock unit that stock claims use."""
 
     @property
     def metadata(self) -> ObjectMeta:
-        """The labels and annotations of the unit."""
+        """Return the labels and annotations of the unit."""
         ...
 
 
@@ -38,17 +38,17 @@ def is_claimed(stock: StockObject) -> bool:
 
 
 def claiming_operation_id(stock: StockObject) -> str:
-    """Return the id of the operation that has claimed the stock; empty if none is noted."""
+    """Return the id of the operation that has claimed the stock unit; empty if none is set."""
     return stock.metadata.annotations.get(CLAIM_OPERATION_ANNOTATION, "")
 
 
 def claiming_attempt(stock: StockObject) -> str:
-    """Return the attempt of the operation that has claimed the stock; empty if none is noted."""
+    """Return the attempt of the operation that has claimed the stock unit; empty if none is set."""
     return stock.metadata.annotations.get(ATTEMPT_ANNOTATION, "")
 
 
 def claiming_unit_name(stock: StockObject) -> str | None:
-    """Return the name of the unit that the stock is claimed for; None if it is not claimed."""
+    """Return the name of the unit for which the stock unit is claimed; None if it is not."""
     return stock.metadata.annotations.get(CLAIMED_BY_ANNOTATION, "") if is_claimed(stock) else None
 
 

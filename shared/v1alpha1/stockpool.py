@@ -1,4 +1,4 @@
-"""StockPool: stock that looks after itself."""
+"""StockPool: a number of stock units that the controller keeps."""
 
 from typing import Annotated, Final
 
@@ -15,7 +15,7 @@ PLURAL: Final = "stockpools"
 
 
 class StockPoolSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How much stock of which envelope there shall be."""
+    """The resources of the stock units of a pool, and their number."""
 
     replicas: Annotated[int, Meta(description="How many unclaimed units to keep.", ge=0)] = 0
     max_unavailable: Annotated[
@@ -27,7 +27,7 @@ class StockPoolSpec(UnitResources, frozen=True, kw_only=True, rename="camel", om
 class StockPoolStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """What the controller sees of a pool."""
+    """The state of a pool that the controller observes."""
 
     phase: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""The lock of a GPUStorage: who alone may use its volume, in an annotation of the storage."""
+"""The lock of a GPUStorage: an annotation that names the only user of its volume."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,10 +10,11 @@ from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY_ANNOTATION
 
 
 class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A unit's, or that of the storage called `prepare` while it is being filled.
+    """The lock of a unit, or, with the name `prepare`, of the preparation of the storage.
 
-    Without a uid it is its operation's, which is about to make the unit. `generation` is the one
-    of the unit for which the lock was taken; `operation` of a filling is the request to recover.
+    A lock without a uid belongs to its operation, which is about to create the unit. `generation`
+    is the generation of the unit for which the lock was taken. `operation` of a preparation is its
+    recover request.
     """
 
     unit: str = ""
@@ -24,14 +25,17 @@ class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
     @property
     def holder_text(self) -> str:
-        """Who holds it, for people."""
+        """Return a description of the holder for messages."""
         if self.prepare:
             return f"the filling of GPUStorage {self.prepare}"
         return f"unit {self.unit}" if self.unit else f"operation {self.operation!r}"
 
 
 def parse_storage_lock(annotations: Mapping[str, str]) -> StorageLock | None:
-    """The lock, None where nobody has it; one that cannot be read is nobody's in particular."""
+    """Return the lock, or None if the storage is not locked.
+
+    An unreadable lock has no known holder.
+    """
     text = annotations.get(MOUNTED_BY_ANNOTATION)
     if text is None:
         return None
@@ -42,18 +46,18 @@ def parse_storage_lock(annotations: Mapping[str, str]) -> StorageLock | None:
 
 
 def lock_patch(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
-    """The patch that locks a storage as it was read, and keeps it from being deleted."""
+    """Return the patch that locks the storage of the read version and protects it from deletion."""
     note = {MOUNTED_BY_ANNOTATION: msgspec.json.encode(lock).decode()}
     return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER), annotations=note)
 
 
 def protect_patch(storage: ObjectMeta) -> dict[str, Any]:
-    """The patch that keeps a storage from being deleted, whoever uses it."""
+    """Return the patch that protects a storage from deletion, independent of its user."""
     return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER))
 
 
 def unlock_patch(storage: ObjectMeta) -> dict[str, Any]:
-    """The patch that takes the lock away, and with it what keeps the storage from going."""
+    """Return the patch that removes the lock and the protection from deletion."""
     others = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
     return _conditional_patch(storage, others, annotations={MOUNTED_BY_ANNOTATION: None})
 
@@ -61,6 +65,6 @@ def unlock_patch(storage: ObjectMeta) -> dict[str, Any]:
 def _conditional_patch(
     storage: ObjectMeta, finalizers: Iterable[str], **changes: Mapping[str, str | None]
 ) -> dict[str, Any]:
-    """Only of the storage as it was read: whoever was first wins."""
+    """Return a patch of the read version of the storage only: the first writer wins."""
     seen = {"uid": storage.uid, "resourceVersion": storage.resource_version}
     return {"metadata": {**seen, "finalizers": list(dict.fromkeys(finalizers)), **changes}}

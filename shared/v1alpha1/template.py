@@ -1,4 +1,4 @@
-"""What runs in a unit: the user's command, environment and ports."""
+"""The workload of a unit: the user's command, environment and ports."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ from shared.v1alpha1.schema import enum_schema
 
 
 class PortProtocol(StrEnum):
-    """What a port speaks."""
+    """The protocol of a port."""
 
     TCP = "TCP"
     UDP = "UDP"
@@ -24,7 +24,7 @@ class SecretKeyRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Where the value of an environment variable comes from."""
+    """The source of the value of an environment variable."""
 
     secret_key_ref: Annotated[SecretKeyRef, Meta(description="A key of a Secret.")]
 
@@ -56,7 +56,7 @@ class Port(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 class WorkloadTemplate(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """With neither command nor args the image's own entrypoint runs."""
+    """The workload of a unit; with neither command nor args the image's own entrypoint runs."""
 
     command: Annotated[
         tuple[str, ...], Meta(description="Replaces the entrypoint of the image.")

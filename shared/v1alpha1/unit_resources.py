@@ -1,4 +1,4 @@
-"""What a unit takes of a node: the same for stock, for pools of it and for what is made of it."""
+"""The resources of a unit: the same for stock, for pools and for the units made from stock."""
 
 from typing import Annotated, Final
 
@@ -25,13 +25,13 @@ class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class UnitResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Resources of a unit and the nodes that may give them."""
+    """The resources of a unit, and the nodes that may provide them."""
 
     spec_name: Annotated[
         SpecName, Meta(description="The machine spec that users ask for, such as g1.1.")
     ]
     cpu: Annotated[QuantityText, Meta(description="CPU, both request and limit.")] = ""
-    # No pattern: a bad value written by hand must end as InvalidSpec, which people can read.
+    # No pattern: a bad value in a manifest must end as InvalidSpec, whose message people can read.
     memory: Annotated[str, Meta(description="Memory, both request and limit.")] = ""
     gpu: Annotated[int, Meta(description="How many GPUs; 0 asks for none.", ge=0)] = 0
     gpu_resource: Annotated[

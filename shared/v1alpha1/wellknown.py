@@ -1,4 +1,4 @@
-"""Labels, annotations and finalizers by which our programs know each other's objects."""
+"""Labels, annotations and finalizers by which our programs recognise each other's objects."""
 
 from typing import Final
 

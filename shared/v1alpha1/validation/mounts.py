@@ -1,4 +1,4 @@
-"""Where the storages of a unit may be seen."""
+"""Validation of the mounts of a unit."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from shared.v1alpha1.validation.problem import Problem, repeated_positions
 
 
 def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
-    """Everything that is wrong with where storages shall be seen."""
+    """Return all problems with the mounts of a unit."""
     mounts = spec.storage_mounts
     each = [
         problem

@@ -1,4 +1,4 @@
-"""What is wrong with a value that somebody gave."""
+"""A problem with a value in a request or in a spec."""
 
 import json
 from collections.abc import Hashable, Iterable
@@ -10,7 +10,7 @@ MAX_SHOWN_LENGTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The field, what was given (None where nothing was, or where it may be a secret), and why."""
+    """The field, the given value (None if it is absent or may be a secret), and the reason."""
 
     path: str
     value: str | None
@@ -18,18 +18,18 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """Return the problem as one line of text."""
         given = "" if self.value is None else f"{_quote(truncate(self.value))} "
         return f"{self.path}: {given}{self.message}"
 
 
 def truncate(value: str) -> str:
-    """As much of a value as is worth reading."""
+    """Return the beginning of a value for a message."""
     return value if len(value) <= MAX_SHOWN_LENGTH else f"{value[: MAX_SHOWN_LENGTH - 3]}..."
 
 
 def repeated_positions(keys: Iterable[Hashable]) -> list[int]:
-    """The places of those that were there before."""
+    """Return the positions of the items that occurred earlier in the list."""
     seen: set[Hashable] = set()
     places = []
     for place, key in enumerate(keys):

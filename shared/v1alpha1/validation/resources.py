@@ -1,4 +1,4 @@
-"""What an envelope must be for a node to give it."""
+"""Validation of the resources of a unit."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -13,7 +13,7 @@ _TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def resource_problems(spec: UnitResources) -> list[Problem]:
-    """Everything that is wrong with the resources and the choice of nodes."""
+    """Return all problems with the resources and with the selection of nodes."""
     return [
         *quantity_problems("spec.cpu", spec.cpu),
         *_memory_problems(spec.memory),
@@ -29,7 +29,7 @@ def resource_problems(spec: UnitResources) -> list[Problem]:
 
 
 def quantity_problems(path: str, text: str) -> Iterator[Problem]:
-    """What is wrong with an amount, where one is given."""
+    """Return the problems with an amount; empty if there is no amount."""
     if not text:
         return
     try:

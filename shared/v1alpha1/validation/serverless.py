@@ -1,4 +1,4 @@
-"""What a unit must say for it to be the worker of a function."""
+"""Validation of a unit that is the worker of a function."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.validation.mount_path import is_path_within, is_reserved_path, normalise_path
 from shared.v1alpha1.validation.problem import Problem
 
-WORKER_PORT: Final = 9809  # where the worker answers probes in the pod
+WORKER_PORT: Final = 9809  # the port on which the worker answers probes
 
 _URL_PATH: Final = re.compile(r"/[!-~]*")
 
 
 def serverless_problems(spec: GPUUnitSpec) -> list[Problem]:
-    """Everything that keeps the unit from being a worker; nothing for one that is none."""
+    """Return the problems that keep the unit from being a worker; empty for other units."""
     if spec.serverless is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What a storage must ask for to be made."""
+"""Validation of the spec of a storage."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from shared.v1alpha1.validation.resources import quantity_problems
 
 
 def storage_problems(spec: GPUStorageSpec) -> list[Problem]:
-    """Everything that is wrong and that the schema lets pass."""
+    """Return all problems that the schema does not detect."""
     return [
         *quantity_problems("spec.size", spec.size),
         *_source_problems(spec.prepare or PrepareSpec()),

@@ -1,4 +1,4 @@
-"""What a unit must say for its workload to run and to be reached."""
+"""Validation of the workload and of the access of a unit."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ from shared.v1alpha1.validation.problem import Problem, repeated_positions, trun
 
 
 def workload_problems(spec: GPUUnitSpec) -> list[Problem]:
-    """Everything that is wrong with what shall run."""
+    """Return all problems with the workload."""
     template = spec.template or WorkloadTemplate()
     return [
         *_image_problems(spec.image),
@@ -27,7 +27,7 @@ def workload_problems(spec: GPUUnitSpec) -> list[Problem]:
 
 
 def access_problems(spec: GPUUnitSpec) -> list[Problem]:
-    """Everything that is wrong with how the unit shall be reached."""
+    """Return all problems with the access to the unit."""
     if spec.access is None:
         return []
     problems = []
@@ -64,7 +64,7 @@ def _env_problems(variables: Sequence[EnvVar]) -> Iterator[Problem]:
     for place, variable in enumerate(variables):
         path = f"spec.template.envs[{place}]"
         if not is_env_name(variable.name):
-            shown = variable.name.partition("=")[0]  # what follows may be a secret
+            shown = variable.name.partition("=")[0]  # the following value may be a secret
             yield Problem(f"{path}.name", shown, f"is not a name: {name_syntax.ENV_NAME_SYNTAX}")
         if variable.value_from is not None:
             if variable.value:
