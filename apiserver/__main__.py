@@ -1,9 +1,9 @@
-"""`python -m apiserver`."""
+"""The entry point of `python -m apiserver`."""
 
 import gc
 import sys
 
-# Loading modules leaves no garbage; looking for it takes an eighth of the CPU of a start. `main`
+# Loading modules leaves no garbage, and collecting it takes an eighth of the CPU of a start. `main`
 # enables the garbage collector again.
 gc.disable()
 

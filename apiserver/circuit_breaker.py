@@ -36,16 +36,19 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether only probes are admitted."""
+        """Return whether only probes are admitted."""
         return self._failures >= MAX_FAILURES
 
     @property
     def retry_after(self) -> int:
-        """The whole seconds until the next probe, at least one."""
+        """Return the whole seconds until the next probe, at least one."""
         return max(1, math.ceil(self._probe_at - self._clock.monotonic()))
 
     def acquire(self) -> Permit | None:
-        """Admit a call; None if it must not be made. The caller must release the permit."""
+        """Admit a call, or return None if it must not be made.
+
+        The caller must release the permit.
+        """
         if not self.is_open:
             return Permit.NORMAL
         if self._is_probing or self._clock.monotonic() < self._probe_at:

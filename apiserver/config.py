@@ -18,7 +18,7 @@ KubeMode = Literal["auto", "off", "required"]
 
 
 class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How to reach the queue."""
+    """The addresses and credentials of the queue."""
 
     url: Annotated[
         str, Meta(description="Address of the queue, as in nats://127.0.0.1:4222; empty: none.")
@@ -32,7 +32,7 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where outcomes are kept that the queue has forgotten."""
+    """The archive of outcomes, which keeps them after the retention of the queue."""
 
     dsn_file: Annotated[
         str,
@@ -44,7 +44,7 @@ class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who may call."""
+    """The callers that may use the API."""
 
     tokens_file: Annotated[
         str,
@@ -63,7 +63,7 @@ class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which namespaces are used; no other is."""
+    """The namespaces that the API uses; it uses no others."""
 
     stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
     instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
@@ -110,7 +110,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     request_timeout: Annotated[
         Duration, Meta(description="How long a request may take once it was received.")
     ] = Duration(30)
-    # The record lists every unit in some 170 bytes, and etcd takes objects of 1.5 MiB.
+    # The operation lists every unit in some 170 bytes, and etcd accepts objects of up to 1.5 MiB.
     max_seed_replicas: Annotated[
         int,
         Meta(description="How many stock units one request may seed.", ge=1, le=5_000),
@@ -134,7 +134,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Configured bounds of requests."""
+    """The configured limits of requests."""
 
     namespaces: NamespacesConfig = field(default_factory=NamespacesConfig)
     max_seed_replicas: int = 1000

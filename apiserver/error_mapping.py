@@ -1,4 +1,6 @@
-"""What a caller is told when Kubernetes did not do its part: retry, fix the request, or call."""
+"""Mapping of Kubernetes and queue errors to errors for callers: retry, fix the request, or
+escalate.
+"""
 
 from typing import Final
 
@@ -20,14 +22,14 @@ MAX_RETRY_AFTER_SECONDS: Final = 5
 
 
 def service_error_from_queue(error: QueueError) -> ServiceError:
-    """The failure of the queue for somebody who only wants to know when to come back."""
+    """Return the error of the queue for a caller, who needs only the time of the next retry."""
     asked = error.retry_after if isinstance(error, QueueNotSentError) else 1
     pause = min(asked, MAX_RETRY_AFTER_SECONDS)
     return ServiceUnavailableError("the queue cannot do this now; try again", retry_after=pause)
 
 
 def service_error_from_kube(error: kube_errors.KubeError) -> ServiceError:
-    """The same failure for somebody who knows nothing of our Kubernetes."""
+    """Return the error of Kubernetes for a caller, without details of our cluster."""
     match error:
         case kube_errors.RequestTimeoutError():
             return DeadlineExceededError("Kubernetes did not answer in time; ask again")

@@ -1,4 +1,4 @@
-"""Failures that a caller of the API is told about."""
+"""The errors that callers of the API get."""
 
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
@@ -7,14 +7,14 @@ from shared.v1alpha1.validation.problem import Problem
 
 
 class ErrorDetail(NamedTuple):
-    """One problem of a request, with the path of the field that has it."""
+    """One problem of a request, with the path of its field."""
 
     field: str
     message: str
 
 
 class ServiceError(Exception):
-    """A request failed; the message is for the caller and tells no internals."""
+    """A failed request; the message is for the caller and contains no internals."""
 
     code: ClassVar[str] = "internal"
     status: ClassVar[int] = 500
@@ -29,7 +29,7 @@ class ServiceError(Exception):
         self.retry_after = retry_after
 
     def as_json(self) -> dict[str, object]:
-        """The error as the envelope holds it."""
+        """Return the error in the form of the response envelope."""
         body: dict[str, object] = {"code": self.code, "message": self.message}
         if self.details:
             body["details"] = [detail._asdict() for detail in self.details]
@@ -186,7 +186,7 @@ class DeadlineExceededError(ServiceError):
 
 
 def problem_details(problems: Iterable[Problem]) -> tuple[ErrorDetail, ...]:
-    """The problems by field of a request, in which nothing stands under `spec`."""
+    """Return the problems of a request by field; the fields have no prefix `spec`."""
     return tuple(
         ErrorDetail(problem.path.removeprefix("spec."), describe_problem(problem))
         for problem in problems
@@ -194,6 +194,6 @@ def problem_details(problems: Iterable[Problem]) -> tuple[ErrorDetail, ...]:
 
 
 def describe_problem(problem: Problem) -> str:
-    """What was given and what is wrong with it."""
+    """Return the given value and the problem with it."""
     message = problem.message.replace("spec.template", "template")
     return Problem("", problem.value, message).text.removeprefix(": ")

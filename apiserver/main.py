@@ -161,7 +161,7 @@ def create_monitor(config: Config, client: KubeClient, clock: Clock) -> ClusterM
 
 
 def open_token_file(config: Config, clock: Clock) -> TokenFile | None:
-    """Return the file of accepted tokens, or None where anonymous callers are accepted."""
+    """Return the file of accepted tokens, or None if anonymous callers are accepted."""
     if config.auth.tokens_file:
         return TokenFile(config.auth.tokens_file, clock)
     if not config.http_addr.is_loopback and not config.auth.allow_anonymous:
@@ -180,7 +180,7 @@ def create_archive(config: Config, clock: Clock) -> PostgresArchive | None:
 
 
 def service_settings(config: Config) -> ServiceSettings:
-    """Return the settings of the services; ConfigurationError for an invalid catalogue."""
+    """Return the settings of the services; raise ConfigurationError for an invalid catalogue."""
     entries = {name: catalogue_entry(name, spec) for name, spec in config.specs.items()}
     problems = [
         f"specs.{name}: {problem.text.removeprefix('spec.')}"
@@ -234,7 +234,7 @@ def background_tasks(
 async def connect_cluster(
     config: Config, registry: CollectorRegistry, clock: Clock
 ) -> AsyncIterator[KubeClient | None]:
-    """Yield the client of the configured cluster, or None where Kubernetes is off."""
+    """Yield the client of the configured cluster, or None if Kubernetes is off."""
     metrics = RestMetrics(registry)
     if config.kube_mode == "off":
         yield None

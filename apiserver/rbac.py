@@ -1,4 +1,4 @@
-"""What the API may do in Kubernetes; the manifests are generated from here."""
+"""The permissions of the API in Kubernetes; the manifests are generated from them."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ RULES: Final = (
     PolicyRule(
         GROUP, ("functions", "gpuunits", "gpustorages"), MANAGE_AND_WATCH_VERBS, INSTANCE_NAMESPACE
     ),
-    # The controller's leader deletes records; the API never does.
+    # The controller's leader deletes operations; the API never does.
     PolicyRule(GROUP, ("operations",), ("create", "get", "list", "patch"), SYSTEM_NAMESPACE),
     PolicyRule(GROUP, ("operations/status",), ("patch",), SYSTEM_NAMESPACE),
 )

@@ -1,4 +1,4 @@
-"""The whole HTTP surface on one page."""
+"""All routes of the API."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ INVOCATION_PATH: Final = f"{paths.INVOCATIONS}/{{requestID}}/{{invocationID}}"
 
 
 def create_routes(registry: CollectorRegistry) -> list[web.RouteDef]:
-    """Every route; `registry` is what /metrics shows."""
+    """Return every route; /metrics shows the metrics of `registry`."""
     return [
         web.get("/healthz", health.get_liveness),
         web.get("/readyz", health.get_readiness),

@@ -67,7 +67,8 @@ class AccessLogTimer:
     """The timer of one request, which is in flight until its response is logged."""
 
     def __init__(self, access_log: AccessLog, clock: Clock, request: web.Request) -> None:
-        # Keeps no reference to the request, which refers to this: a cycle would wait for the GC.
+        # The timer keeps no reference to the request, because the request refers to the timer: only
+        # the GC would free such a cycle.
         self._method, self._route = request.method, route_template(request)
         self._path, self._remote = request.path, request.remote
         self._access_log = access_log
@@ -117,7 +118,10 @@ def access_log_middleware(access_log: AccessLog, clock: Clock) -> Middleware:
 
 
 def route_template(request: web.Request) -> str:
-    """Return the template of the route; never the path, of which there are too many."""
+    """Return the template of the route.
+
+    Paths are not used as labels, because their number is unlimited.
+    """
     resource = request.match_info.route.resource
     return resource.canonical if resource else UNMATCHED_ROUTE
 

@@ -19,7 +19,7 @@ UI_PREFIX: Final = "/ui"
 _OPEN_PREFIX: Final = "/swagger"
 
 BEARER_CHALLENGE: Final = 'Bearer realm="GPU Runtime"'
-# Browsers send a password unasked, but it only admits to read-only pages: no site can misuse it.
+# Browsers send a password unprompted, but it only admits to read-only pages: no site can misuse it.
 BASIC_CHALLENGE: Final = 'Basic realm="GPU Runtime: a token as the password", charset="UTF-8"'
 
 

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """The background tasks of an application, for whose results requests wait."""
+    """The background tasks of an application; requests wait for their results."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -39,7 +39,7 @@ async def _run_and_deliver(coroutine: Coroutine[Any, Any, T], result: asyncio.Fu
         if not result.cancelled():
             result.set_exception(error)
         elif not isinstance(error, ServiceError | kube_errors.KubeError | QueueError):
-            log.exception("detached_work_failed")  # no request is left to report it
+            log.exception("detached_work_failed")  # no request waits for the error any more
     except asyncio.CancelledError:
         result.cancel()
         raise

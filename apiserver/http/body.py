@@ -66,7 +66,7 @@ def _decode_utf8(body: bytes) -> str:
 
 async def read_bytes(request: web.Request, max_bytes: int) -> bytes:
     """Read the whole body within its own time limit."""
-    if request.content.is_eof():  # it arrived together with the headers
+    if request.content.is_eof():  # the whole body arrived together with the headers
         return _read_buffered(request, max_bytes)
     async with body_time_limit(request):
         return b"".join([chunk async for chunk in iter_chunks(request, max_bytes)])

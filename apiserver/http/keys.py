@@ -1,4 +1,4 @@
-"""Application keys: how handlers find what the process was built from."""
+"""Application keys, by which handlers find the services of the process."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,9 @@ class ProvidedService(Generic[T]):
 
 
 def required_service(request: web.Request, key: web.AppKey[T]) -> T:
-    """Return the service of a route; ServiceUnavailableError where this process has none."""
+    """Return the service of a route; raise ServiceUnavailableError if this process does not have
+    it.
+    """
     service = request.app.get(key)
     if service is None:
         raise ServiceUnavailableError(

@@ -111,7 +111,10 @@ async def error_responses_middleware(request: web.Request, handler: Handler) -> 
 
 
 async def _close_connection(request: web.Request, response: web.Response) -> None:
-    """Send the response and close: aiohttp would go on reading the body for a while."""
+    """Send the response and close the connection.
+
+    Otherwise aiohttp would continue to read the body.
+    """
     response.force_close()
     await response.prepare(request)
     await response.write_eof()

@@ -20,7 +20,7 @@ from shared.config.address import Address
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after the drain.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
-# A client that sends a request within this time learns to open another connection.
+# A client that sends a request within this time is told to open another connection.
 DRAIN_SECONDS: Final = 5.0
 DRAIN_POLL_SECONDS: Final = 0.05
 KEEPALIVE_SECONDS: Final = 75.0
@@ -41,8 +41,8 @@ async def serve(
 ) -> AsyncIterator[None]:
     """Serve `app` for the length of the block, then drain the connections.
 
-    Closing a connection loses a request that is on its way, so first every response announces the
-    close of its connection; then the requests in flight are finished.
+    Closing a connection loses a request that is already on the network. So first every response
+    announces the close of its connection, then the requests in flight are finished.
     """
     drain = ConnectionDrain()
     app.on_response_prepare.append(drain.mark_response)

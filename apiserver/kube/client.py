@@ -19,7 +19,8 @@ from shared.k8s.storage_class import StorageClass
 R = TypeVar("R")
 
 _VERSION_REQUEST: Final = KubeRequest("GET", "/version")
-# From the server's cache: a status page and settings that rarely change need no quorum read.
+# Lists come from the server's cache: a status page and settings that rarely change need no quorum
+# read.
 _NODES_REQUEST: Final = KubeRequest("GET", "/api/v1/nodes", {"resourceVersion": "0"})
 _STORAGE_CLASSES_REQUEST: Final = KubeRequest(
     "GET", "/apis/storage.k8s.io/v1/storageclasses", {"resourceVersion": "0"}
@@ -31,7 +32,7 @@ class Transport(Protocol):
 
     @property
     def server(self) -> str:
-        """The URL of the API server, for messages."""
+        """Return the URL of the API server, for messages."""
         ...
 
     async def send(
@@ -76,7 +77,7 @@ class RestKubeClient:
 
     @property
     def server(self) -> str:
-        """The URL of the API server, for messages."""
+        """Return the URL of the API server, for messages."""
         return self._rest.server
 
     async def server_version(

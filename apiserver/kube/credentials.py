@@ -1,4 +1,4 @@
-"""Credentials that are read again, because tokens and certificates are renewed in place."""
+"""Credentials that are reloaded, because tokens and certificates are renewed in place."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Credentials:
-    """The current RestConfig; every reading makes a new object."""
+    """The current RestConfig; every load creates a new object."""
 
     def __init__(self, load_config: ConfigLoader, initial: RestConfig, clock: Clock) -> None:
         self._load_config = load_config
@@ -25,13 +25,13 @@ class Credentials:
         self.config = initial
 
     async def fresh_config(self) -> RestConfig:
-        """Return the current RestConfig, read again if it is a minute old."""
+        """Return the current RestConfig, reloaded if it is older than a minute."""
         if self._clock.monotonic() - self._loaded_at >= RELOAD_INTERVAL_SECONDS:
             await self.reload(self.config)
         return self.config
 
     async def reload(self, stale: RestConfig) -> RestConfig:
-        """Read again, unless another task has done so since `stale` was returned."""
+        """Reload the RestConfig, unless another task has reloaded it since `stale` was returned."""
         async with self._lock:
             if self.config is stale:
                 self.config = await self._load_or_keep(stale)

@@ -59,7 +59,7 @@ class TLSConfig:
 
 @dataclass(frozen=True, slots=True)
 class RestConfig:
-    """The server, credentials and TLS settings as one reading of the configuration gave them."""
+    """The server, credentials and TLS settings of one load of the configuration."""
 
     server: str
     authorization: str | None = field(default=None, repr=False)
@@ -75,7 +75,7 @@ ConfigLoader = Callable[[], Awaitable[RestConfig]]
 def config_loader(kubeconfig_path: str, environment: Mapping[str, str], home: Path) -> ConfigLoader:
     """Return the loader of a named kubeconfig, else of the pod, else of the default kubeconfig.
 
-    Raises ConfigurationError if there is none of them.
+    Raise ConfigurationError if none of them exists.
     """
     if kubeconfig_path:
         return lambda: load_kubeconfig(Path(kubeconfig_path).expanduser())

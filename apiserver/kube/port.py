@@ -41,7 +41,7 @@ class ClusterReader(Protocol):
 
     @property
     def server(self) -> str:
-        """The URL of the API server, for messages."""
+        """Return the URL of the API server, for messages."""
         ...
 
     async def server_version(self, *, timeout_seconds: float = ...) -> ServerVersion:

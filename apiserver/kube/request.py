@@ -50,7 +50,7 @@ class KubeResponse:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status code is 2xx."""
+        """Return whether the status code is 2xx."""
         return 200 <= self.status < 300
 
 

@@ -19,8 +19,8 @@ from shared.clock import Clock
 
 REQUEST_TIMEOUT_SECONDS: Final = 5.0
 MAX_RETRY_PAUSE_SECONDS: Final = 1
-_KEEPALIVE_SECONDS: Final = 75.0  # the server closes idle connections after 90 s
-_READ_BUFFER_BYTES: Final = 2**20  # a page of a list is read in one go
+_KEEPALIVE_SECONDS: Final = 75.0  # The server closes idle connections after 90 s.
+_READ_BUFFER_BYTES: Final = 2**20  # a page of a list is read in one chunk
 _REQUEST_TIMEOUTS: Final = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT_SECONDS)
 # The server ends every watch in time: one that is silent for longer has lost its server.
 _STREAM_TIMEOUTS: Final = aiohttp.ClientTimeout(
@@ -94,7 +94,7 @@ class RestClient:
 
     @property
     def server(self) -> str:
-        """The URL of the API server, for messages."""
+        """Return the URL of the API server, for messages."""
         return self._credentials.config.server
 
     async def send(
@@ -263,7 +263,7 @@ def create_session(version: str) -> aiohttp.ClientSession:
 
     The number of connections is unlimited: watches hold theirs, and no request may wait for one.
     """
-    # To compress a long list takes the server longer than to send it.
+    # The server needs more time to compress a long list than to send it.
     sent = {hdrs.USER_AGENT: f"gpu-runtime-api/{version}", hdrs.ACCEPT_ENCODING: "identity"}
     return aiohttp.ClientSession(
         headers=sent,

@@ -1,4 +1,4 @@
-"""Errors from the responses with which the API server refuses a request."""
+"""Errors from the error responses of the API server."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ class Status(msgspec.Struct):
 
     @property
     def invalid_fields(self) -> tuple[str, ...]:
-        """The paths of the invalid fields, each once, without their values."""
+        """Return the paths of the invalid fields, each once, without their values."""
         causes = (self.details.causes if self.details else None) or ()
         return tuple(dict.fromkeys(cause.field for cause in causes if cause.field))
 
@@ -85,11 +85,11 @@ def error_by_reason(
             )
         case 404 if status.reason == "NotFound" and request.method != "POST":
             return kube_errors.NotFoundError(text)
-        case 404:  # of a create: its namespace; without a reason: its kind
+        case 404:  # for a create: the namespace; without a reason: the kind
             return kube_errors.UnexpectedResponseError(f"{text} Check that manifests are applied.")
         case 409 if status.reason == "AlreadyExists":
             return kube_errors.AlreadyExistsError(text)
-        case 409 if request.method == "POST":  # of a create: a quota that others use up meanwhile
+        case 409 if request.method == "POST":  # for a create: a quota that other creates use up
             return kube_errors.ThrottledError(text)
         case _:
             return error_by_code(text, status_code)

@@ -74,7 +74,7 @@ def _innermost_reason(error: Exception) -> str:
             return os.strerror(number)
         case OSError(strerror=str(text)):
             return text
-        case aiohttp.ClientResponseError():  # of a proxy; its text has the proxy's password
+        case aiohttp.ClientResponseError():  # a proxy error; its text contains the proxy's password
             return f"{cause.status} {cause.message}"
         case _:
             return str(error) or type(error).__name__

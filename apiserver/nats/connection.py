@@ -1,4 +1,4 @@
-"""The connection to NATS: made again whenever it ends."""
+"""The connection to NATS, which is replaced whenever it ends."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ class QueueConnection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """Whether the client is connected, or why it is not."""
+        """Return whether the client is connected, and the reason if it is not."""
         if self.client.is_connected:
             return ConnectionStatus(connected=True)
         if not self._config.url:
@@ -58,7 +58,7 @@ class QueueConnection:
             return self.connect_count
 
     async def run(self) -> None:
-        """Connect again and again, until cancelled."""
+        """Keep the queue connected, until cancelled."""
         while True:
             await self._connect_until_closed()
             await self._clock.sleep(_RETRY_INTERVAL_SECONDS)
@@ -135,8 +135,8 @@ def redact_url(url: str) -> str:
 async def close_quietly(client: Client) -> None:
     """Close the connection within a time limit; log a failure and discard unsent data.
 
-    If the server is gone, the client raises an error here even in place of a cancellation; if the
-    server does not read, it would wait without end.
+    If the server is gone, the client raises an error here even in place of a cancellation. If the
+    server does not read, the client would wait without end.
     """
     try:
         with preserve_cancellation():

@@ -1,7 +1,7 @@
 """Lists of a stream's messages, newest first, at a bounded cost.
 
-A stream can only be read forwards. So the sequence from which on the wanted number of messages is
-left is searched by counting, and the messages from there on are read.
+A stream can only be read forwards. So the start sequence of the wanted number of messages is
+searched by counting, and the messages from there on are read.
 """
 
 from collections.abc import Awaitable, Callable

@@ -145,7 +145,7 @@ class JetStreamBodyStore:
         return info
 
     async def _purge_chunks(self, bucket: str, nuid: str) -> None:
-        """Delete chunks, ignoring errors: what is left expires."""
+        """Delete chunks and ignore errors, because remaining chunks expire."""
         try:
             await self._purge_subject(bucket, object_chunk_subject(bucket, nuid))
         except QueueError:

@@ -13,7 +13,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """Whether the connection to NATS is up; `error` says why it is not."""
+    """The status of the connection to NATS; `error` is the reason if it is not connected."""
 
     connected: bool
     error: str | None = None

@@ -41,8 +41,8 @@ class EventChangeSignal:
 class JetStreamRecordChanges:
     """The RecordChanges in JetStream; a rejected write signals too, so a signal proves no change.
 
-    Subscribed only while there are waiters: every written record arrives on this subject, also
-    those that this process writes.
+    The subscription exists only while there are waiters: every written record arrives on this
+    subject, also those that this process writes.
     """
 
     def __init__(self, connection: QueueConnection, names: QueueNames) -> None:

@@ -39,7 +39,7 @@ class JetStreamRequests:
 
     @property
     def client(self) -> Client:
-        """The connected client; raises QueueNotSentError.
+        """Return the connected client; raise QueueNotSentError if there is none.
 
         A client without a connection would buffer requests and send them much later.
         """

@@ -1,4 +1,4 @@
-"""Fields that take a value as it is or refuse it: nothing is converted."""
+"""Strict fields: they accept or reject a value and convert nothing."""
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -20,7 +20,7 @@ def _messages(**more: str) -> dict[str, Any]:
 
 
 class StrictString(fields.String):
-    """Text; NUL is refused, because no program can be given it."""
+    """Text without NUL, because NUL cannot be passed to a program."""
 
     default_error_messages = _messages(invalid="is not text", nul="has a NUL character")
 
@@ -32,7 +32,7 @@ class StrictString(fields.String):
 
 
 class StrictInteger(fields.Integer):
-    """A whole number; neither 1.0 nor "1" nor true is one."""
+    """A whole number; 1.0, "1" and true are rejected."""
 
     default_error_messages = _messages(invalid="is not a whole number")
 
@@ -41,7 +41,7 @@ class StrictInteger(fields.Integer):
 
 
 class QueryInteger(fields.Integer):
-    """A whole number in a query, where everything is text."""
+    """A whole number in a query, where every value is text."""
 
     default_error_messages = _messages(invalid="is not a whole number")
 
@@ -52,7 +52,7 @@ class QueryInteger(fields.Integer):
 
 
 class StrictBoolean(fields.Boolean):
-    """true or false, and no word for it."""
+    """true or false; no word is accepted in their place."""
 
     default_error_messages = _messages(invalid="is neither true nor false")
 
@@ -63,7 +63,7 @@ class StrictBoolean(fields.Boolean):
 
 
 class StrictList(fields.List[Any]):
-    """A list, read as a tuple; it has an end, because every item costs time to check."""
+    """A list, read as a tuple; its length is limited, because every item costs time to check."""
 
     default_error_messages = _messages(
         invalid="is not a list", long=f"has more than {MAX_LIST_ITEMS} items"
@@ -82,7 +82,9 @@ class StrictList(fields.List[Any]):
     def _valid_item_details(
         self, value: list[Any], failed_indices: Container[object]
     ) -> list[ErrorDetail]:
-        """What stands against the items that could be read, by their places in the whole list."""
+        """Return the problems of the items that could be read, by their positions in the whole
+        list.
+        """
         places = [place for place in range(len(value)) if place not in failed_indices]
         read = tuple(self.inner.deserialize(value[place]) for place in places)
         return [_reindexed(each, places) for each in validator_details(self, read)]
@@ -95,7 +97,7 @@ class StrictNested(fields.Nested):
 
 
 class StrictDict(fields.Dict):
-    """An object of any values."""
+    """An object with values of any type."""
 
     default_error_messages = _messages(invalid="is not an object")
 
@@ -121,7 +123,7 @@ class StringDict(fields.Dict):
 
 
 def validator_details(field: fields.Field[Any], value: object) -> list[ErrorDetail]:
-    """What the validators of a field have against a part of what was given."""
+    """Return the problems that the validators of a field find in a part of the given value."""
     try:
         field._validate(value)  # noqa: SLF001 - marshmallow asks them about the whole only
     except ValidationError as error:
@@ -130,13 +132,13 @@ def validator_details(field: fields.Field[Any], value: object) -> list[ErrorDeta
 
 
 def _reindexed(detail: ErrorDetail, indices: Sequence[int]) -> ErrorDetail:
-    """The same of an item that stands at another place: `[0].name` is `[places[0]].name`."""
+    """Return the problems under other positions: `[0].name` becomes `[places[0]].name`."""
     number, _, inside = detail.field.removeprefix("[").partition("]")
     return ErrorDetail(f"[{indices[int(number)]}]{inside}", detail.message)
 
 
 def predicate_validator(predicate: Callable[[str], object], message: str) -> Callable[[str], None]:
-    """A validator that shows what was given and says what is wrong with it."""
+    """Return a validator whose error shows the given value and the problem."""
 
     def check(text: str) -> None:
         if not predicate(text):

@@ -1,4 +1,4 @@
-"""Label selectors, as far as it takes to tell a caller what is wrong with one."""
+"""Validation of label selectors, as strict as needed to report a caller's mistakes."""
 
 import re
 from typing import Final
@@ -23,7 +23,7 @@ _REQUIREMENT: Final = re.compile(
 
 
 def is_label_selector(text: str) -> bool:
-    """Whether Kubernetes would read `text` as a label selector."""
+    """Return whether Kubernetes would parse `text` as a label selector."""
     place = 0
     while True:
         found = _REQUIREMENT.match(text, place)

@@ -1,4 +1,4 @@
-"""How the storages of a unit look on the wire."""
+"""Schemas of the mounts of a unit."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from shared.v1alpha1.validation.problem import Problem
 
 
 class StorageMountSchema(ModelSchema[StorageMount]):
-    """Which storage, and where its files are seen."""
+    """A storage, and the path of its files in the unit."""
 
     model = StorageMount
     name = StrictString(required=True, metadata=NAME_RULES)
@@ -26,7 +26,7 @@ def _mount_problems(mounts: tuple[StorageMount, ...]) -> Sequence[Problem]:
 
 
 class StorageMountsField(StrictList):
-    """Storages whose files a unit sees."""
+    """The storages whose files are mounted into a unit."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(

@@ -33,7 +33,7 @@ _UNSIGNED_QUANTITY: Final = re.compile(quantity.UNSIGNED_PATTERN)
 
 
 class Name(StrictString):
-    """The name of an object of ours."""
+    """The name of an object of our API group."""
 
     def __init__(self, *, description: str, **options: Any) -> None:
         super().__init__(
@@ -46,7 +46,7 @@ class Name(StrictString):
 
 
 class OperationID(StrictString):
-    """The caller's name for what it asks for."""
+    """The caller's name for an operation."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -97,7 +97,7 @@ class QuantityField(StrictString):
 
 
 class LabelsField(StringDict):
-    """The caller's own labels; `of` says what gets them."""
+    """The caller's own labels; `of` names the object that gets them."""
 
     def __init__(self, *, targets: str = "the unit and its pods", **options: Any) -> None:
         super().__init__(
@@ -114,17 +114,17 @@ OPERATION_ID_SYNTAX: Final = (
 
 
 def is_operation_id(text: str) -> bool:
-    """Whether `text` can be the id of an operation."""
+    """Return whether `text` can be the id of an operation."""
     return 1 <= len(text) <= MAX_OPERATION_ID_LENGTH and text.isprintable() and text == text.strip()
 
 
 def is_spec_name(text: str) -> bool:
-    """Whether `text` can be the name of a spec, which is the value of a label."""
+    """Return whether `text` can be the name of a spec, which is the value of a label."""
     return text != "" and is_label_value(text)
 
 
 def check_quantity(text: str) -> None:
-    """Refuse what is not a quantity above 0."""
+    """Raise ValidationError unless the value is a quantity above 0."""
     try:
         parsed = quantity.Quantity.parse(text if _UNSIGNED_QUANTITY.fullmatch(text) else "")
     except ValueError:
@@ -134,7 +134,7 @@ def check_quantity(text: str) -> None:
 
 
 def check_labels(labels: dict[str, str]) -> None:
-    """Refuse labels that Kubernetes would refuse, and ours."""
+    """Raise ValidationError for labels that Kubernetes rejects, and for reserved labels."""
     found: list[Any] = []
     for key, value in labels.items():
         place = f"[{truncate(key)!r}]"

@@ -16,7 +16,7 @@ _MAX_SELECTOR_LENGTH: Final = 4096
 
 
 class QuerySchema(RequestSchema[C]):
-    """A schema of query parameters; its error messages speak of parameters."""
+    """A schema of query parameters; its error messages call fields parameters."""
 
     field_noun = "parameter"
 
@@ -35,7 +35,7 @@ class LabelSelector(StrictString):
 
 
 class PagedQuerySchema(QuerySchema[C]):
-    """The parameters that every list has."""
+    """The parameters that all lists share."""
 
     limit = QueryInteger(
         load_default=DEFAULT_PAGE_SIZE,
@@ -50,7 +50,7 @@ class PagedQuerySchema(QuerySchema[C]):
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """The size of a page, and where it starts."""
+    """The size of a page, and its continue token."""
 
     limit: int
     continue_token: str

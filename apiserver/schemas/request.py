@@ -12,7 +12,7 @@ from shared.v1alpha1.validation.problem import Problem, truncate
 C = TypeVar("C")
 S = TypeVar("S", bound=msgspec.Struct)
 
-_SCHEMA_KEY = "_schema"  # where marshmallow puts what is wrong with an object as a whole
+_SCHEMA_KEY = "_schema"  # the key under which marshmallow puts the errors of an object as a whole
 
 
 class CamelSchema(Schema):

@@ -1,4 +1,4 @@
-"""How what a unit takes of a node looks on the wire."""
+"""Schemas of the resources of a unit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -18,11 +18,11 @@ from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, Uni
 from shared.v1alpha1.validation.problem import Problem
 from shared.v1alpha1.validation.resources import resource_problems
 
-MAX_INT32: Final = 2**31 - 1  # what the scale of a pool can hold
+MAX_INT32: Final = 2**31 - 1  # the maximum replicas of the scale subresource of a pool
 
 
 class TolerationSchema(ModelSchema[Toleration]):
-    """A taint of nodes that does not keep the pod away."""
+    """A taint of nodes that the pod tolerates."""
 
     model = Toleration
     key = StrictString()
@@ -41,7 +41,7 @@ def _resource_validator(field_name: str, path: str) -> Callable[[Any], None]:
 
 
 class GPUCount(StrictInteger):
-    """How many GPUs a unit has."""
+    """The number of GPUs of a unit."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class GPUCount(StrictInteger):
 
 
 class GPUResource(StrictString):
-    """The resource that nodes offer GPUs as."""
+    """The name of the GPU resource of nodes."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -64,7 +64,7 @@ class GPUResource(StrictString):
 
 
 class NodeSelector(StringDict):
-    """Labels that a node must have."""
+    """The labels that a node must have."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -74,7 +74,7 @@ class NodeSelector(StringDict):
 
 
 class Tolerations(StrictList):
-    """Taints of nodes that are no hindrance."""
+    """The taints of nodes that the pod tolerates."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -85,15 +85,15 @@ class Tolerations(StrictList):
 
 
 def cpu_field() -> QuantityField:
-    """The field for CPU."""
+    """Return the field for CPU."""
     return QuantityField(description="CPU, both request and limit.")
 
 
 def memory_field() -> QuantityField:
-    """The field for memory."""
+    """Return the field for memory."""
     return QuantityField(description="Memory, both request and limit, such as 64Gi.")
 
 
 def shm_size_field() -> QuantityField:
-    """The field for shared memory."""
+    """Return the field for shared memory."""
     return QuantityField(description="The size of /dev/shm; without it, half of the memory.")

@@ -40,7 +40,7 @@ class PageMetaSchema(ViewSchema):
 
 
 class DeletedSchema(CamelSchema):
-    """An object that an operation created and that was deleted since."""
+    """An object that an operation created and that was deleted later."""
 
     name = fields.String(required=True)
     namespace = fields.String(required=True)
@@ -57,7 +57,7 @@ class ProblemSchema(Schema):
 
 
 class ErrorSchema(Schema):
-    """What went wrong."""
+    """The error of a failed request."""
 
     code = fields.String(required=True)
     message = fields.String(required=True)

@@ -1,4 +1,4 @@
-"""How a worker of a function looks on the wire."""
+"""Schemas of a worker of a function."""
 
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ class FunctionName(StrictString):
 
 
 class FrameworkPath(StrictString):
-    """An absolute path without anything that a header or a log could trip over."""
+    """An absolute path of characters that are safe in headers and logs."""
 
     def __init__(self) -> None:
         words = f"is not an absolute path of at most {_MAX_PATH_LENGTH} printable characters"
@@ -39,13 +39,13 @@ class FrameworkPath(StrictString):
 
 
 def is_framework_path(text: str) -> bool:
-    """Whether `text` can be a path of the framework; empty is the default."""
+    """Return whether `text` can be a path of the framework; empty means the default."""
     is_plain = text.isascii() and text.isprintable() and " " not in text
     return text == "" or (text.startswith("/") and is_plain and len(text) <= _MAX_PATH_LENGTH)
 
 
 class FrameworkSchema(ModelSchema[FrameworkEndpoint]):
-    """How the user's code is reached; what is left out is the worker's default."""
+    """The endpoint of the user's code; the worker has defaults for absent fields."""
 
     model = FrameworkEndpoint
     socket_path = FrameworkPath()
@@ -54,7 +54,7 @@ class FrameworkSchema(ModelSchema[FrameworkEndpoint]):
 
 
 class ServerlessSchema(ModelSchema[ServerlessSpec]):
-    """Which function the unit works for."""
+    """The function for which the unit works."""
 
     model = ServerlessSpec
     function_name = FunctionName(data_key="requestID", required=True)

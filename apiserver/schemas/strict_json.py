@@ -1,4 +1,4 @@
-"""Strict JSON: ambiguous texts are refused."""
+"""A strict JSON parser that rejects ambiguous texts."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from shared.v1alpha1.validation.problem import truncate
 MAX_DEPTH: Final = 64
 
 _MIN_NUMBER, _MAX_NUMBER = -(2**63), 2**63 - 1
-_MAX_NUMBER_DIGITS: Final = 400  # digits; Python refuses to read very long ones
+_MAX_NUMBER_DIGITS: Final = 400  # the digits of a number; Python refuses to convert very long ones
 _STRING_PATTERN: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET_PATTERN: Final = re.compile(r"[\[\]{}]")
 
 
 class InvalidJsonError(ValueError):
-    """A text that is not JSON, or ambiguous."""
+    """The text is not JSON, or is ambiguous."""
 
 
 def parse_strict_json(text: str) -> Any:
@@ -23,7 +23,7 @@ def parse_strict_json(text: str) -> Any:
     _require_max_depth(text)
     try:
         value = _DECODER.decode(text)
-        if "\\u" in text:  # only an escape can be half of a pair
+        if "\\u" in text:  # only an escape can be an unpaired surrogate
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         place = f"at line {error.lineno} column {error.colno}"
@@ -35,7 +35,7 @@ def parse_strict_json(text: str) -> Any:
 
 def _require_max_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return  # it cannot be deeper
+        return  # deeper nesting is impossible
     depth = 0
     for bracket in _BRACKET_PATTERN.finditer(_STRING_PATTERN.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1

@@ -1,4 +1,4 @@
-"""How what runs in a unit looks on the wire."""
+"""Schemas of the workload of a unit."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ class SecretKeyRefSchema(ModelSchema[SecretKeyRef]):
 
 
 class EnvSourceSchema(ModelSchema[EnvVarSource]):
-    """Where the value of an environment variable comes from."""
+    """The source of the value of an environment variable."""
 
     model = EnvVarSource
     secret_key_ref = StrictNested(SecretKeyRefSchema, required=True)
@@ -78,7 +78,7 @@ def _template_problems(template: WorkloadTemplate) -> Sequence[Problem]:
 
 
 class TemplateSchema(ModelSchema[WorkloadTemplate]):
-    """With neither command nor args the image's own entrypoint runs."""
+    """The workload of a unit; with neither command nor args the image's own entrypoint runs."""
 
     model = WorkloadTemplate
     command = StrictList(

@@ -1,4 +1,4 @@
-"""Fields of views whose values are found inside metadata and status."""
+"""Fields of views that read values from metadata and status."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ from shared.v1alpha1.reserved_labels import is_reserved_label
 
 
 class Timestamp(fields.String):
-    """A moment as Kubernetes writes it."""
+    """A time in the format of Kubernetes."""
 
     def __init__(self, attribute: str) -> None:
         super().__init__(attribute=attribute, metadata={"format": "date-time"})
 
 
 class ConstantString(fields.String):
-    """A word that is the same in every view of a kind."""
+    """A constant that is the same in every view of a kind."""
 
     _CHECK_ATTRIBUTE = False
 
@@ -31,7 +31,7 @@ class ConstantString(fields.String):
 
 
 class DeletedFlag(fields.Boolean):
-    """A place for what is only said of objects that are gone, which have a view of their own."""
+    """A placeholder for the flag of deleted objects, which have a view of their own."""
 
     def __init__(self) -> None:
         super().__init__(metadata={"description": "The object was made and deleted since."})
@@ -52,7 +52,7 @@ class AnnotationValue(fields.String):
 
 
 class CallerLabels(fields.Dict):
-    """The labels that the caller gave."""
+    """The labels that the caller set."""
 
     def __init__(self) -> None:
         super().__init__(keys=fields.String(), values=fields.String(), attribute="metadata.labels")
@@ -63,7 +63,7 @@ class CallerLabels(fields.Dict):
 
 
 class ReadyConditionField(fields.String):
-    """What the Ready condition says in one of its fields."""
+    """The value of one field of the condition Ready."""
 
     _CHECK_ATTRIBUTE = False
 
@@ -78,7 +78,7 @@ class ReadyConditionField(fields.String):
 
 
 class ObservedGeneration(fields.Integer):
-    """A generation; 0 is none yet."""
+    """A generation; 0 means that none was observed yet."""
 
     def __init__(self) -> None:
         super().__init__(attribute="status.observed_generation")
