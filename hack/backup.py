@@ -8,7 +8,7 @@ from shared.v1alpha1.phases import PreparePhase
 
 Manifest = Mapping[str, Any]
 
-# In the order of creation: kinds that others refer to come first.
+# The order of creation: kinds that others refer to come first.
 PLURALS: Final = {
     "StockPool": "stockpools",
     "GPUStorage": "gpustorages",
@@ -16,8 +16,8 @@ PLURALS: Final = {
     "GPUUnit": "gpuunits",
 }
 # A lock names the uid of its unit, which changes with the restore. A volume whose recovery was
-# requested may hold files of users since. A PVC that is marked as bound counts as lost if its
-# volume refers to another uid.
+# requested may contain files that users wrote since. A PVC that is marked as bound counts as lost
+# if its volume refers to another uid.
 DROPPED_ANNOTATIONS: Final = (
     wellknown.MOUNTED_BY_ANNOTATION,
     wellknown.RECOVER_ANNOTATION,
@@ -84,7 +84,7 @@ def bound_pvcs(backup: Iterable[Manifest]) -> dict[str, Manifest]:
 
 
 def owned_pvc(pvc: Manifest, storage: Manifest) -> dict[str, Any]:
-    """Return the PVC of an old volume, owned by the storage as it is now."""
+    """Return the PVC of an old volume, with the present storage as its owner."""
     fields = ("accessModes", "resources", "storageClassName", "volumeMode", "volumeName")
     body = create_body(pvc, {key: pvc["spec"][key] for key in fields if key in pvc["spec"]})
     body["metadata"]["ownerReferences"] = [
@@ -110,7 +110,7 @@ def claim_ref_patch(pvc: Manifest) -> dict[str, Any]:
 
 
 def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
-    """Return whether the volume is unclaimed, or belongs to a PVC of that name."""
+    """Return whether the volume is unbound, or bound to a PVC of that name."""
     reference, meta = volume["spec"].get("claimRef"), pvc["metadata"]
     if reference is None:
         return True
@@ -118,7 +118,7 @@ def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
 
 
 def restored_status(backup: Iterable[Manifest], storage: Manifest) -> dict[str, Any]:
-    """Return the status of a storage with its old volume: its PVC, and its prepare."""
+    """Return the status of a storage with its old volume: its PVC and its prepare."""
     status = {"claimName": storage["metadata"]["name"]}
     if "prepare" not in storage["spec"] or is_prepare_final(prepare_status(storage)):
         return status
@@ -139,7 +139,7 @@ def is_prepare_final(prepare: Manifest) -> bool:
 
 
 def abandoned_prepare(prepare: Manifest) -> dict[str, Any]:
-    """Return an unfinished prepare as failed, so that it is not repeated by itself."""
+    """Return an unfinished prepare as failed, so that the controller does not repeat it."""
     recovery = {"recoveryPhase": PreparePhase.FAILED.value} if prepare.get("recoveredBy") else {}
     return {
         **prepare,

@@ -1,4 +1,4 @@
-"""`make images`: builds the container images with an installed builder."""
+"""The command `make images`, which builds the container images with an installed builder."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def is_builder_usable(program: str) -> bool:
 
 
 def last_commit_time() -> str:
-    """Return the time that is written into images, so that equal sources give equal images."""
+    """Return the time stamp of images, so that equal sources give equal images."""
     command = ["git", "log", "-1", "--format=%ct"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return result.stdout.strip() or "0"

@@ -1,4 +1,4 @@
-"""Import contract by the role of a module; a module that is not listed has one too."""
+"""An import contract by the role of a module; an unlisted module has a role too."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from importlinter import Contract, ContractCheck, fields, output
 
 
 class Role(Enum):
-    """What a module of the package is there for."""
+    """The purpose of a module in its package."""
 
     COMPOSITION = "composition"
     HTTP = "HTTP"
@@ -24,7 +24,7 @@ FORBIDDEN_ROLES: Final = {
     Role.ADAPTER: frozenset({Role.COMPOSITION, Role.HTTP}),
     Role.SERVICE: frozenset({Role.COMPOSITION, Role.HTTP, Role.ADAPTER}),
 }
-# Whose libraries a module may import; those that are not listed are for every module.
+# The roles whose libraries a module may import; every module may import unlisted libraries.
 LIBRARY_ROLES: Final = {
     Role.COMPOSITION: frozenset({Role.HTTP, Role.ADAPTER}),
     Role.HTTP: frozenset({Role.HTTP}),
@@ -35,7 +35,7 @@ LIBRARY_ROLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RoleNames:
-    """Which modules of a package have which role; names are below the package.
+    """The role of each module of a package; names are relative to the package.
 
     `http_modules` are the names that modules of HTTP have in every folder.
     """
@@ -72,10 +72,10 @@ class Violation:
 
 
 class ModuleRolesContract(Contract):
-    """Refuses imports by the roles of modules; a module without another role is a service.
+    """An import contract by the roles of modules; a module without another role is a service.
 
-    A service imports services and ports only; HTTP modules import those and each other; adapters
-    import services and each other; the composition imports everything.
+    A service imports services and ports only. HTTP modules import those and each other. Adapters
+    import services and each other. The composition imports everything.
     """
 
     type_name = "module_roles"
@@ -90,7 +90,7 @@ class ModuleRolesContract(Contract):
     ports = fields.ListField(subfield=fields.StringField())
 
     def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
-        """Check every import of the package."""
+        """Check all imports of the package."""
         names = RoleNames(
             str(self.package),
             frozenset(texts(self.composition)),
@@ -106,7 +106,7 @@ class ModuleRolesContract(Contract):
         return ContractCheck(kept=not violations, metadata={"violations": violations})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print each import that is refused."""
+        """Print each import that breaks the contract."""
         for violation in check.metadata["violations"]:
             output.print_error(
                 f"{violation.importer} -> {violation.imported}: {violation.reason}", bold=False
@@ -119,7 +119,7 @@ def texts(option: object) -> Sequence[str]:
 
 
 def require_known_modules(graph: grimp.ImportGraph, names: RoleNames) -> None:
-    """Raise ValueError for a name that no module has: its role would be checked nowhere."""
+    """Raise ValueError for a name without a module, because its role would not be checked."""
     listed = names.composition | names.http | names.adapters | names.ports
     unknown = sorted(each for each in listed if f"{names.package}.{each}" not in graph.modules)
     if unknown:
@@ -129,7 +129,7 @@ def require_known_modules(graph: grimp.ImportGraph, names: RoleNames) -> None:
 def find_violations(
     graph: grimp.ImportGraph, names: RoleNames, libraries: dict[str, Role]
 ) -> Iterator[Violation]:
-    """Yield the imports of the package that are not allowed."""
+    """Yield the imports of the package that break the contract."""
     for importer in graph.modules:
         role = names.role(importer)
         if role is None:

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all."""
+"""Atomic file writes: readers see the complete file or none."""
 
 from pathlib import Path
 

@@ -7,7 +7,8 @@ from hack.cluster.ports import HOST
 from hack.cluster.process import Command
 
 CLIENT_RATE_FLAGS = ("--kube-api-qps=500", "--kube-api-burst=1000")
-# Simulated nodes send no heartbeats: a label makes a node lost, and not a restart of kwok.
+# Simulated nodes send no heartbeats: a node is lost through a label, and not through a restart of
+# kwok.
 NODE_GRACE_PERIOD_FLAG = "--node-monitor-grace-period=87600h"
 # A single etcd member needs few heartbeats, and disposable data can be written seldom. The API
 # server need not count objects for metrics. Together they take a third of an idle cluster's CPU.
@@ -22,7 +23,9 @@ SINGLE_THREAD_ENVIRONMENT = {"GOMAXPROCS": "1"}
 
 
 def etcd_command(layout: ControlPlaneLayout) -> Command:
-    """Return the command without fsync: the data is disposable, and survives kill -9 without it."""
+    """Return the command without fsync: the data is disposable, and also survives kill -9 without
+    fsync.
+    """
     peer = f"http://{HOST}:{layout.ports['etcd-peer']}"
     return new_command(
         layout,
@@ -41,7 +44,7 @@ def etcd_command(layout: ControlPlaneLayout) -> Command:
 
 
 def kube_apiserver_command(layout: ControlPlaneLayout) -> Command:
-    """Return the command with a short stop: a clean one waits a minute for open watches."""
+    """Return the command with a short stop: a clean stop waits a minute for open watches."""
     command = new_command(
         layout,
         "kube-apiserver",

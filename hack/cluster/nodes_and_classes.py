@@ -1,4 +1,4 @@
-"""Creates the simulated nodes and the storage classes of a cluster."""
+"""The creation of the simulated nodes and the storage classes of a cluster."""
 
 import asyncio
 from typing import Any
@@ -53,7 +53,7 @@ async def create_or_resize_node(
 
 
 def storage_classes() -> list[dict[str, Any]]:
-    """Return the default class, one that waits for a pod, and one that cannot grow."""
+    """Return the default class, one that waits for the first consumer, and one that cannot grow."""
     return [
         storage_class(
             "sim-now", binding_mode="Immediate", allow_expansion=True, is_default_class=True

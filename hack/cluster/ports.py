@@ -19,7 +19,7 @@ PORT_RANGE_VARIABLE: Final = "GPU_RUNTIME_PORTS"
 
 
 def configured_range() -> range | None:
-    """Return the range of ports in the environment; None when there is none."""
+    """Return the range of ports in the environment, or None if there is none."""
     text = os.environ.get(PORT_RANGE_VARIABLE)
     if not text:
         return None
@@ -45,9 +45,9 @@ def is_port_free(port: int) -> bool:
 
 
 class FreePorts:
-    """Hands out free ports; each comes again only after all others.
+    """A supply of free ports; each port is returned again only after all others.
 
-    Between the choice of a port and its server's start other processes see it as free.
+    Between the choice of a port and the start of its server, other processes see it as free.
     """
 
     def __init__(self, randomness: random.Random) -> None:
@@ -56,7 +56,7 @@ class FreePorts:
         self._choices = deque(randomness.sample(choices, len(choices)))
 
     def take(self) -> int:
-        """Return a port without a server; raises ClusterError when there is none."""
+        """Return a port without a server; raise ClusterError if there is none."""
         for _ in range(len(self._choices)):
             self._choices.rotate()
             if is_port_free(self._choices[0]):

@@ -1,8 +1,8 @@
-"""One long-running process of a cluster: start, stop, kill, pause, and find it again later.
+"""One long-running process of a cluster: start, stop, kill, pause, and finding it again later.
 
-A process has its cluster's folder, its name and a fingerprint of its command in its environment.
-So a later command finds exactly the processes that it may touch, also when pid files are missing
-or pids were reused.
+A process has its cluster's folder, its name and a fingerprint of its command in its environment. So
+a later command finds exactly the processes that it may touch, also when pid files are missing or
+pids were reused.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Command:
-    """The command of a process; `fingerprint_inputs` are texts it depends on, such as its files."""
+    """The command of a process; `fingerprint_inputs` are texts on which it depends, such as its
+    files.
+    """
 
     name: str
     arguments: tuple[str, ...]
@@ -90,7 +92,7 @@ class Process:
         write_atomic(self._pid_file, f"{self._child.pid}\n")
 
     async def stop(self) -> None:
-        """Stop the process with SIGTERM, and kill it when it does not end in time."""
+        """Stop the process with SIGTERM, and kill it if it does not end in time."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)  # a paused process cannot end
         try:
@@ -101,13 +103,13 @@ class Process:
         self._pid_file.unlink(missing_ok=True)
 
     async def signal_and_wait(self, signal_number: signal.Signals) -> int | None:
-        """Send a signal and wait for the end; returns the exit code of a child, otherwise None."""
+        """Send a signal and wait for the end; return the exit code of a child, otherwise None."""
         self._signal(signal_number)
         await self._wait_ended()
         return self._child.returncode if self._child else None
 
     async def kill(self) -> None:
-        """Kill the process with SIGKILL, and wait until it is gone."""
+        """Kill the process with SIGKILL, and wait for its end."""
         await self.signal_and_wait(signal.SIGKILL)
 
     def pause(self) -> None:
@@ -132,7 +134,7 @@ class Process:
 
     def _signal(self, signal_number: signal.Signals) -> None:
         if (process := self._find_process()) is not None:
-            with suppress(psutil.NoSuchProcess):  # it has just ended
+            with suppress(psutil.NoSuchProcess):  # the process has just ended
                 process.send_signal(signal_number)
 
     async def _wait_ended(self) -> None:
@@ -141,7 +143,7 @@ class Process:
 
     def _find_process(self) -> psutil.Process | None:
         if self._child is not None and self._child.poll() is None:
-            return psutil.Process(self._child.pid)  # before its exec the marks are not readable
+            return psutil.Process(self._child.pid)  # before its exec its marks are not readable
         try:
             process = psutil.Process(int(self._pid_file.read_text()))
         except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
@@ -156,7 +158,7 @@ class Process:
 
 
 def read_mark(process: psutil.Process, key: str) -> str | None:
-    """Return a mark from the environment of a live process; None without one or without access."""
+    """Return a mark from the environment of a live process, or None if the mark cannot be read."""
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None

@@ -1,4 +1,4 @@
-"""Starts processes and waits until they are ready, with a deadline and a reason."""
+"""The start of processes, and the wait for their readiness with a deadline and a reason."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ async def responds_ok(url: str) -> bool:
 
 
 async def wait_until(is_ready: Callable[[], Awaitable[bool]], *processes: Process) -> None:
-    """Wait for `is_ready`; raises ClusterError early when one of `processes` has ended."""
+    """Wait for `is_ready`; raise ClusterError early if one of `processes` has ended."""
     last: Exception | None = None
     try:
         async with asyncio.timeout(READY_TIMEOUT_SECONDS):

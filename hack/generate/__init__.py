@@ -1,1 +1,1 @@
-"""Generators of checked-in files, which so always agree with the code."""
+"""Generators of checked-in files, which therefore always agree with the code."""

@@ -1,4 +1,4 @@
-"""Rules and merge keys of custom resources that the types of their models do not express."""
+"""The rules and merge keys of custom resources that model types cannot express."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -38,7 +38,7 @@ def _field_schema(field: inspect.Field, with_defaults: bool) -> Schema:
 
 
 def _is_written_default(default: object) -> bool:
-    """Return whether the default is written into objects: a number or a text that is not empty."""
+    """Return whether objects contain the default: a number, or a text that is not empty."""
     return type(default) is int or (isinstance(default, str) and default != "")
 
 

@@ -33,7 +33,7 @@ def datasource_variable() -> dict[str, Any]:
 
 
 def layout_panels(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Place each row of panels under its title, from left to right, and wrap it."""
+    """Lay out each row of panels under its title, from left to right, and wrap the row."""
     panels: list[dict[str, Any]] = []
     top = 0
     for row in rows:

@@ -28,7 +28,7 @@ def p99(metric: str, label: str, selector: str = "") -> str:
     return f"histogram_quantile(0.99, sum by (le, {label}) (rate({metric}_bucket{selector}[5m])))"
 
 
-# Reads and invocations may wait as long as their caller asks.
+# Reads and invocations may wait as long as their caller wants.
 NON_WAITING_WRITES_SELECTOR = '{method!="GET", route!~".*/(invocations|invoke)"}'
 
 DASHBOARD_ROWS = (

@@ -1,4 +1,6 @@
-"""docs/configuration.md, and docs/openapi.json as the API serves it at /swagger/doc.json."""
+"""The generators of docs/configuration.md, and of docs/openapi.json, which the API serves at
+/swagger/doc.json.
+"""
 
 import json
 from collections.abc import Iterable

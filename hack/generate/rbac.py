@@ -1,4 +1,4 @@
-"""manifests/rbac: the account and the roles of each program, from the rules that it declares."""
+"""The generator of manifests/rbac: the account and the roles of each program, from its rules."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def rbac_manifest(account: str, rules: Sequence[PolicyRule]) -> str:
 
 
 def merge_rules(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Merge the verbs of each resource, so that what several parts need is listed once."""
+    """Merge the verbs of each resource, so that a permission of several parts is listed once."""
     verbs: dict[tuple[str, str, str, tuple[str, ...]], set[str]] = {}
     for rule in rules:
         for resource in rule.resources:
@@ -62,7 +62,7 @@ def service_account(account: str) -> dict[str, Any]:
 
 
 def role(account: str, namespace: str, rules: Sequence[PolicyRule]) -> dict[str, Any]:
-    """Return a Role, or a ClusterRole where there is no namespace."""
+    """Return a Role, or a ClusterRole if there is no namespace."""
     return {
         "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": role_kind(namespace),
@@ -97,7 +97,7 @@ def role_kind(namespace: str) -> str:
 
 
 def role_name(account: str) -> str:
-    """Return the role's name; the prefix keeps it apart from other ClusterRoles."""
+    """Return the name of a role; the prefix distinguishes the role from other ClusterRoles."""
     return f"gpu-runtime:{account}"
 
 

@@ -18,7 +18,7 @@ def main() -> int:
     arguments = build_parser().parse_args()
     state_dir: Path = arguments.home.absolute()
     interruption = InterruptHandler()
-    for number in STOP_SIGNALS:  # a shell ignores some of them for background jobs
+    for number in STOP_SIGNALS:  # a shell ignores some of these for background jobs
         signal.signal(number, interruption)
     try:
         if arguments.command == "logs":
@@ -73,7 +73,10 @@ def take_down(state_dir: Path) -> int:
 
 
 def bring_up(state_dir: Path, arguments: argparse.Namespace, interrupt: InterruptHandler) -> int:
-    """Start all processes; when interrupted or failed, stop those again and keep the state."""
+    """Start all processes.
+
+    After an interrupt or a failure, stop the started ones and keep the state.
+    """
     with lock_state_dir(state_dir):
         chosen = up.choose_settings(state_dir, arguments.cluster, arguments.nodes, arguments.gpus)
         try:

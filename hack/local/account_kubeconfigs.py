@@ -1,4 +1,4 @@
-"""ServiceAccount tokens of our processes, which `make up` renews."""
+"""The ServiceAccount tokens of the product's processes, which `make up` renews."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TOKEN_LIFETIME = "8760h"  # noqa: S105
 
 
 async def write_account_kubeconfig(kubectl: Kubectl, account: str, state_dir: Path) -> Path:
-    """Write a kubeconfig for `account`; processes read its token file again when it is renewed."""
+    """Write a kubeconfig for `account`. Processes read its token file again after a renewal."""
     token = await kubectl.run(
         "create", "token", account, f"--namespace={NAMESPACE}", f"--duration={TOKEN_LIFETIME}"
     )

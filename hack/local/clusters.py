@@ -1,4 +1,4 @@
-"""The clusters of `make up`: our own processes, kind, or the current context."""
+"""The clusters of `make up`: local processes, kind, or the current context."""
 
 import asyncio
 import shutil
@@ -23,7 +23,7 @@ KUBECTL_ONLY = tuple(program for program in PROGRAMS if program.name == "kubectl
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster that is ready: kubectl with all rights, and our processes in it."""
+    """A ready cluster: kubectl with all rights, and the product's processes in the cluster."""
 
     kubectl: Kubectl
     binaries: dict[str, Binary]
@@ -33,7 +33,7 @@ class RunningCluster:
 def local_control_plane(
     state_dir: Path, settings: LocalSettings, binaries: dict[str, Binary]
 ) -> ControlPlane:
-    """Return the control plane in `state_dir`; it is not started."""
+    """Return the control plane in `state_dir` without starting it."""
     paths = {name: binary.path for name, binary in binaries.items()}
     return ControlPlane(ControlPlaneLayout(state_dir, settings.ports, paths))
 
@@ -81,7 +81,7 @@ async def delete_kind_cluster() -> None:
 
 
 async def adopt_current_context(state_dir: Path, kubectl_path: Path) -> None:
-    """Copy the user's current context after a confirmation; raises ClusterError otherwise."""
+    """Copy the user's current context after a confirmation; raise ClusterError without one."""
     user = Kubectl(kubectl_path, None)
     context = (await user.run("config", "current-context")).strip()
     print(f"This installs GPU Runtime's namespaces, accounts and roles in the cluster '{context}'.")

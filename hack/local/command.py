@@ -19,7 +19,7 @@ async def run_command(program: str | Path, *arguments: str) -> str:
 
 
 class Kubectl:
-    """Runs kubectl for one cluster; without a kubeconfig for the user's current one."""
+    """A runner of kubectl for one cluster; without a kubeconfig, for the user's current one."""
 
     def __init__(self, program: Path, kubeconfig: Path | None) -> None:
         self.program = program

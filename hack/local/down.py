@@ -1,4 +1,4 @@
-"""`make down`: stop every process of the local system and remove its state."""
+"""The command `make down`, which stops every process of the local system and removes its state."""
 
 import asyncio
 import signal
@@ -19,7 +19,7 @@ REAP_SECONDS = 5.0
 
 
 async def take_down(state_dir: Path) -> None:
-    """Stop all processes and delete the folder; prints what is left in a foreign cluster."""
+    """Stop all processes and delete the folder; print what remains in a foreign cluster."""
     stored = settings.load_settings(state_dir)
     stopped = await stop_processes(state_dir)
     if stored and stored.cluster == "kind":
@@ -34,7 +34,7 @@ async def stop_processes(state_dir: Path) -> list[str]:
     """Stop our programs cleanly while the cluster runs, then kill the cluster.
 
     The cluster needs no clean stop: after kill -9 it starts again from the same data. PostgreSQL
-    does, because it leaves shared memory behind when it is killed.
+    needs one, because it leaves shared memory behind when it is killed.
     """
     programs: list[psutil.Process] = []
     servers: list[psutil.Process] = []
@@ -64,7 +64,9 @@ async def stop_processes(state_dir: Path) -> list[str]:
 
 
 async def signal_and_wait(processes: list[psutil.Process], signal_number: signal.Signals) -> None:
-    """Signal the processes, and wait until they have ended or the time for a clean stop is over."""
+    """Signal the processes, and wait until they have ended or until the time for a clean stop is
+    over.
+    """
     for process in processes:
         try:
             process.send_signal(signal_number)
@@ -90,7 +92,7 @@ async def wait_reaped(processes: list[psutil.Process]) -> None:
 
 
 def is_reaped(process: psutil.Process) -> bool:
-    """Return whether the pid is free; reaps a child of this process."""
+    """Return whether the pid is free; reap a child of this process."""
     try:
         process.wait(timeout=0)
     except psutil.TimeoutExpired:

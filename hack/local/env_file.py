@@ -1,4 +1,7 @@
-"""`.local/env`: the addresses of the local system, for a shell (`. .local/env`) and for scripts."""
+"""The file `.local/env`: the addresses of the local system, for shells (`.
+
+.local/env`) and scripts.
+"""
 
 import shlex
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from hack.local.settings import LocalSettings
 
 
 def render_env_file(values: Mapping[str, str]) -> str:
-    """Return one NAME=value a line, then an export for programs that the shell starts."""
+    """Return lines of NAME=value, then an export for programs that the shell starts."""
     lines = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
     return "\n".join([*lines, f"export {' '.join(values)}", ""])
 

@@ -1,4 +1,4 @@
-"""A stop by a signal such as Ctrl-C, at any moment."""
+"""The handling of a signal such as Ctrl-C at any time."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -39,6 +39,6 @@ class InterruptHandler:
             self._work = None
 
     def _cancel(self, work: asyncio.Task[None]) -> None:
-        """Cancel the task once: a second time would interrupt its clean-up."""
+        """Cancel the task once, because a second cancellation would interrupt the clean-up."""
         if not work.cancelling():
             work.cancel()

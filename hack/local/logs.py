@@ -1,4 +1,4 @@
-"""`make logs`: follows all logs, and puts the process name before each line."""
+"""The command `make logs`, which follows all logs and prefixes each line with the process name."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ def log_files(state_dir: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def print_new_lines(path: Path, position: int | None) -> int:
-    """Print the complete lines after `position`; returns the next position."""
+    """Print the complete lines after `position`, and return the next position."""
     try:
         size = path.stat().st_size
-    except FileNotFoundError:  # `make down` has just removed it
+    except FileNotFoundError:  # `make down` has just removed the log
         return 0
     if position is None or position > size:
         position = max(0, size - INITIAL_TAIL_BYTES)

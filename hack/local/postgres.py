@@ -1,4 +1,4 @@
-"""A PostgreSQL server for outcomes, where PostgreSQL is installed."""
+"""A PostgreSQL server for outcomes, if PostgreSQL is installed."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from hack.cluster.readiness import wait_until
 from hack.local.command import run_command
 
 PROCESS_NAME: Final = "postgres"
-STOP_SIGNAL: Final = signal.SIGINT  # a fast shutdown, which does not wait for clients
+STOP_SIGNAL: Final = signal.SIGINT  # the signal of a fast shutdown, which does not wait for clients
 OWNER: Final = "owner"
 READER: Final = "reader"
 DEBIAN_POSTGRES_DIR: Final = Path("/usr/lib/postgresql")
@@ -27,7 +27,7 @@ NOT_READY_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceErro
 
 
 def find_postgres_dir() -> Path | None:
-    """Return the folder of initdb and postgres in their newest version; None when there is none."""
+    """Return the folder of initdb and postgres in their newest version, or None without one."""
     newest_first = sorted(
         DEBIAN_POSTGRES_DIR.glob("*/bin"), key=lambda path: -int(path.parent.name)
     )
@@ -50,7 +50,7 @@ class PostgresServer:
         self._postgres_dir = state_dir / "postgresql"
         self._port = port
         address = ("-h", HOST, "-p", str(port), "-c", "unix_socket_directories=")
-        # Shared memory in files of the folder, which are removed with it.
+        # Shared memory is in files of the folder, which are removed with it.
         memory = ("-c", "dynamic_shared_memory_type=mmap")
         data = ("-D", str(self._postgres_dir / "data"))
         arguments = (str(binaries / "postgres"), *data, *address, *memory)
@@ -84,14 +84,14 @@ class PostgresServer:
         file.unlink()
 
     async def start(self) -> None:
-        """Start the server unless it runs; helpers of a killed one must end first."""
+        """Start the server unless it runs; helper processes of a killed server must end first."""
         if self.process.is_up_to_date():
             return
         await self.process.stop()
         data = self._postgres_dir / "data"
         while is_data_dir_in_use(data):  # noqa: ASYNC110 - they are not our children
             await asyncio.sleep(POLL_SECONDS)
-        # The process that it names is dead, but counts as alive until its parent reaps it.
+        # The process in the pid file is dead, but counts as alive until its parent reaps it.
         (data / "postmaster.pid").unlink(missing_ok=True)
         self.process.start()
 
@@ -132,7 +132,9 @@ class PostgresServer:
 
 
 def is_data_dir_in_use(data_dir: Path) -> bool:
-    """Return whether a PostgreSQL process uses these files: it is its working directory."""
+    """Return whether a PostgreSQL process uses these files, that is, has them as its working
+    directory.
+    """
     return any(working_directory(process) == data_dir for process in psutil.process_iter())
 
 

@@ -49,7 +49,7 @@ def product_process(
 ) -> Process:
     """Return the process of `program`, with `overrides` of its file in hack/config.
 
-    Its code is part of the fingerprint, so that `make up` restarts it after an edit.
+    The program's code is part of the fingerprint, so that `make up` restarts it after an edit.
     """
     template = (ROOT / "hack" / "config" / f"{program.name}.yaml").read_text()
     text = yaml.safe_dump({**yaml.safe_load(template), **overrides}, sort_keys=False)
@@ -65,7 +65,7 @@ def product_process(
 
 
 def exec_program(state_dir: Path, program: ProductProgram, flags: Sequence[str]) -> NoReturn:
-    """Become one more process of `program`, which `make down` stops like the others."""
+    """Replace this process by one more process of `program`, which `make down` also stops."""
     path = config_path(state_dir, program)
     if not path.exists():
         raise ClusterError("the local system is not set up; run make up first")
@@ -92,7 +92,7 @@ def program_url(ports: Mapping[str, int], program: ProductProgram) -> str:
 
 
 def nats_settings(nats_server: NATSServer, user: str) -> dict[str, str]:
-    """Return a program's settings of the queue."""
+    """Return the queue settings of a program."""
     return {
         "url": nats_server.url,
         "user": user,

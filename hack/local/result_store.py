@@ -1,4 +1,4 @@
-"""The result store of the local system, which runs where PostgreSQL is installed."""
+"""The result store of the local system, which runs if PostgreSQL is installed."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +23,7 @@ PROCESS_NAMES: Final = (PROCESS_NAME, product_processes.RESULT_STORE.name)
 
 
 async def start_database(state_dir: Path, settings: LocalSettings) -> tuple[Process, ...]:
-    """Start the database; empty where PostgreSQL is missing or cannot be set up."""
+    """Start the database. Return empty if PostgreSQL is missing or cannot be set up."""
     binaries = find_postgres_dir()
     if binaries is None:
         print(

@@ -47,7 +47,7 @@ class LocalSettings:
 
 
 def load_settings(state_dir: Path) -> LocalSettings | None:
-    """Return the settings of the system in `state_dir`; None when there is none."""
+    """Return the settings of the system in `state_dir`, or None if there are none."""
     try:
         stored = json.loads((state_dir / SETTINGS_FILE).read_text())
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def load_settings(state_dir: Path) -> LocalSettings | None:
     ports = {
         **preferred_ports(),
         **stored["ports"],
-    }  # with defaults for ports that older settings lack
+    }  # with defaults for ports that older settings do not have
     return LocalSettings(stored["cluster"], Fleet(**stored["fleet"]), ports)
 
 

@@ -1,4 +1,4 @@
-"""The folder of one local system, and the lock that lets one command at a time change it."""
+"""The folder of one local system, and the lock that only one command at a time can hold."""
 
 import fcntl
 import os
@@ -16,13 +16,13 @@ LOCK_FILE = "lock"
 
 @contextmanager
 def lock_state_dir(state_dir: Path) -> Iterator[None]:
-    """Lock the folder for the length of the block; prints the holder's pid when it has to wait."""
+    """Lock the folder for the length of the block; print the holder's pid while waiting."""
     while True:
         state_dir.mkdir(parents=True, exist_ok=True)
         with (state_dir / LOCK_FILE).open("a+") as lock:
             acquire_lock(lock.fileno(), state_dir / LOCK_FILE)
             if not is_same_file(lock.fileno(), state_dir / LOCK_FILE):
-                continue  # `make down` has removed it meanwhile
+                continue  # `make down` has removed the folder meanwhile
             (state_dir / LOCK_FILE).write_text(f"{os.getpid()}\n")
             yield
             return

@@ -1,4 +1,4 @@
-"""`make status`: which processes run, where, and whether they are ready."""
+"""The command `make status`: the running processes, their addresses and their readiness."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from hack.local.settings import LocalSettings
 
 
 async def print_status(state_dir: Path) -> bool:
-    """Print one line a process; returns whether all expected processes run and are ready."""
+    """Print one line for each process; return whether all expected processes run and are ready."""
     stored = settings.load_settings(state_dir)
     if stored is None:
         print("nothing is set up here; make up starts it")

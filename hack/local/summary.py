@@ -1,4 +1,4 @@
-"""The output at the end of `make up`: what runs where, and what to try next."""
+"""The output at the end of `make up`: the processes, their addresses, and commands to try next."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,14 +62,14 @@ def render_summary(
 
 
 def example_call(api: str, settings: LocalSettings) -> list[str]:
-    """Return a call of the installed function, where pods have processes; otherwise empty."""
+    """Return a call of the installed function if pods have processes, otherwise empty."""
     if settings.cluster != "local":
         return []
     return [f"  curl -s {api}/api/v1/serverless/functions/echo/invoke?mode=sync -d hello"]
 
 
 def process_address(name: str, settings: LocalSettings) -> str:
-    """Return the address of a process; empty when it does not listen."""
+    """Return the address of a process; empty if the process does not listen."""
     port = settings.ports.get("nats" if name == "nats-server" else name)
     return ADDRESS_FORMATS[name].format(HOST, port) if name in ADDRESS_FORMATS else ""
 

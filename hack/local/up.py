@@ -1,4 +1,4 @@
-"""`make up`: starts every process of the local system, and repairs a partial one."""
+"""The command `make up`, which starts the local system and repairs a partial one."""
 
 import asyncio
 import random
@@ -37,7 +37,7 @@ CRD_NAMES = [f"{resource.plural}.{GROUP}" for resource in RESOURCES]
 def choose_settings(
     state_dir: Path, cluster: str | None, nodes: int | None, gpus: int | None
 ) -> LocalSettings:
-    """Return the requested settings; the stored ones fill in the rest."""
+    """Return the requested settings, completed from the stored ones."""
     stored = settings.load_settings(state_dir)
     if stored and cluster and cluster != stored.cluster:
         raise ClusterError(f"CLUSTER={stored.cluster} is set up here; run make down first")
@@ -50,7 +50,7 @@ def choose_settings(
 
 
 async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, Binary]) -> None:
-    """Start what is missing in the order of dependencies, and print what runs where."""
+    """Start the missing processes in the order of their dependencies, and print all addresses."""
     started = time.monotonic()
     if chosen.cluster == "current" and settings.load_settings(state_dir) is None:
         await clusters.adopt_current_context(state_dir, binaries["kubectl"].path)
@@ -85,7 +85,7 @@ async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, B
 
 
 async def install_manifests(kubectl: Kubectl) -> None:
-    """Apply what our processes need: resource definitions, priorities, accounts and roles."""
+    """Apply the manifests that our processes need: CRDs, priorities, accounts and roles."""
     apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=local-cluster")
     for folder in ("crd", "priority", "rbac"):
         await kubectl.run(*apply, "-k", str(ROOT / "manifests" / folder))

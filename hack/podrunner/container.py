@@ -22,7 +22,7 @@ MAX_BACKOFF_SECONDS: Final = 30.0
 
 
 class ContainerRunner:
-    """Runs one container of a pod until it is stopped; `on_change` gets every change of its state.
+    """The runner of one container until its stop; `on_change` gets every change of its state.
 
     `port_map` maps the ports of the pod to the local ones.
     """
@@ -60,7 +60,7 @@ class ContainerRunner:
             await self._watch_process(self._process)
 
     async def run_pre_stop_hook(self, seconds: float) -> None:
-        """Make the call before the signal, if the pod has one."""
+        """Send the preStop request before the signal, if the pod has one."""
         hook = self.container.lifecycle.pre_stop
         if hook is not None and hook.http_get is not None:
             await probe_succeeds(self._port_map, hook.http_get, seconds)
@@ -93,7 +93,7 @@ class ContainerRunner:
         self._set_observed(
             ObservedContainer(
                 restarts=self.observed.restarts + 1,
-                exit_code=code if code >= 0 else 128 - code,  # as a shell reports signals
+                exit_code=code if code >= 0 else 128 - code,  # the exit code of shells for a signal
                 waiting_reason="CrashLoopBackOff",
                 message="back-off restarting failed container",
             )
@@ -107,7 +107,9 @@ class ContainerRunner:
             yield self._run_probe(liveness, liveness.http_get, self._handle_liveness)
 
     async def _probe_readiness(self, probe: Probe, action: HTTPGetAction) -> None:
-        """Probe often until the first success, because callers wait for it; then periodically."""
+        """Probe often until the first success, because callers wait for it; then probe
+        periodically.
+        """
         while not await probe_succeeds(self._port_map, action, probe.timeout_seconds):
             await self._clock.sleep(STARTUP_PROBE_SECONDS)
         self._set_ready(True)

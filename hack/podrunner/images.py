@@ -1,4 +1,4 @@
-"""The programs that stand for images: there is no container engine to run them."""
+"""The programs that replace images, because there is no container engine."""
 
 import sys
 from collections.abc import Mapping

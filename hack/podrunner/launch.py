@@ -1,4 +1,4 @@
-"""Starts the process of a container, with the environment of its pod."""
+"""The start of a container's process, with the environment of its pod."""
 
 import asyncio
 import os

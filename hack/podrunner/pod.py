@@ -1,4 +1,4 @@
-"""Pods and Secrets, with the fields that running them needs."""
+"""Pods and Secrets, limited to the fields that running them needs."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The life of one pod as a kubelet runs it, from its volumes to its last process."""
+"""The life cycle of one pod as a kubelet runs it, from its volumes to its last process."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class PodLifecycle:
-    """Runs the containers of a pod, reports their status, and stops them in order."""
+    """The runner of a pod's containers, which reports their status and stops them in order."""
 
     def __init__(
         self, pod: Pod, client: Client, state_dir: Path, clock: Clock, free_ports: FreePorts
@@ -62,7 +62,7 @@ class PodLifecycle:
         self._terminating.set()
 
     async def run(self) -> None:
-        """Run until `terminate` is called, then delete the pod; when cancelled, kill everything."""
+        """Run until `terminate` is called, then delete the pod; if cancelled, kill everything."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -110,7 +110,9 @@ class PodLifecycle:
         return await launch.launch_container(self._state_dir, self._pod, container, environment)
 
     async def _stop_in_order(self) -> None:
-        """Stop containers first, after the call that drains them; then the sidecars."""
+        """Stop the containers first, after the preStop request that drains them; then stop the
+        sidecars.
+        """
         deadline = self._clock.monotonic() + self._grace_seconds
         async with asyncio.TaskGroup() as group:
             for container in self._pod.spec.containers:

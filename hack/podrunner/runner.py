@@ -1,4 +1,6 @@
-"""Runs all pods that have processes: starts, stops and deletes them as the API server says."""
+"""The runner of all pods that have processes: it starts, stops and deletes them as the API server
+says.
+"""
 
 import asyncio
 import logging
@@ -26,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class PodRunner:
-    """Watches the pods of one namespace, or of all, and runs their processes."""
+    """The runner of the pods of one namespace, or of all namespaces."""
 
     def __init__(self, client: Client, state_dir: Path, namespace: str, clock: Clock) -> None:
         self._client = client
@@ -40,14 +42,14 @@ class PodRunner:
         self._lifecycles: dict[str, tuple[PodLifecycle, asyncio.Task[None]]] = {}
 
     async def run(self) -> None:
-        """Run pods until cancelled; processes that an earlier runner left are killed first."""
+        """Run pods until cancelled; first kill the processes that an earlier runner left."""
         kill_leftovers(self._state_dir)
         async with asyncio.TaskGroup() as group:
             self._informer.subscribe(lambda notice: self._handle_notice(notice, group))
             await self._informer.run()
 
     async def wait_synced(self) -> None:
-        """Wait until the existing pods are known."""
+        """Wait until the cache contains the existing pods."""
         await self._informer.synced()
 
     def _handle_notice(self, notice: ChangeNotification[Pod], group: asyncio.TaskGroup) -> None:
@@ -69,7 +71,7 @@ class PodRunner:
             self._lifecycles[uid][0].terminate(pod.metadata.deletion_grace_period_seconds)
 
     def _handle_deletion(self, uid: str) -> None:
-        """Stop what is left of a pod that was deleted."""
+        """Stop the remaining processes of a deleted pod."""
         if uid in self._lifecycles:
             _, task = self._lifecycles.pop(uid)
             task.cancel()

@@ -1,4 +1,4 @@
-"""Writes the status of a pod to the API server whenever it has changed."""
+"""The writer of a pod's status, which sends every change to the API server."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ class PodStatusWriter:
         )
         if ready != self._was_ready:
             status["conditions"] = ready_conditions(ready, format_timestamp(self._clock.now()))
-        # With the uid the status of a new pod of the same name is not written.
+        # The uid prevents a write to the status of a new pod with the same name.
         body = {"metadata": {"uid": self._pod.metadata.uid}, "status": status}
         path = PODS.object_path(key_of(self._pod), "status")
         request = KubeRequest("PATCH", path, {}, msgspec.json.encode(body), STRATEGIC_MERGE_PATCH)

@@ -1,4 +1,4 @@
-"""Builds the control plane's programs from Go modules into the cache, and shows the progress."""
+"""The builder of the control plane's programs from Go modules into the cache, with its progress."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def build_programs(programs: Sequence[Program]) -> None:
 
 
 def build_program(go: Path, program: Program, title: str) -> None:
-    """Build beside the final path and rename, so that the cache holds no incomplete program."""
+    """Build beside the final path and rename, so that the cache has no incomplete program."""
     final = cached_path(program)
     final.parent.mkdir(parents=True, exist_ok=True)
     unfinished = final.with_name(f"{final.name}.unfinished")
@@ -66,7 +66,7 @@ def go_environment() -> dict[str, str]:
 
 
 class BuildProgress:
-    """Counts and prints what `go build -v` reports, on a terminal in one line."""
+    """The progress of a build, counted and printed from `go build -v`; one line on a terminal."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -76,7 +76,7 @@ class BuildProgress:
         self._finished = threading.Event()
 
     def follow(self, process: "subprocess.Popen[str]") -> Sequence[str]:
-        """Read the report of the build to its end; returns its last lines for an error message."""
+        """Read the output of the build to its end; return its last lines for an error message."""
         tail: deque[str] = deque(maxlen=20)
         ticker = threading.Thread(target=self._print_periodically, daemon=True)
         ticker.start()

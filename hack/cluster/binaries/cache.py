@@ -27,7 +27,7 @@ def cached_path(program: Program) -> Path:
 
 @contextmanager
 def cache_lock() -> Iterator[None]:
-    """Lock the cache for the length of the block; prints a line when it has to wait."""
+    """Lock the cache for the length of the block; print a line while waiting."""
     root = cache_root()
     try:
         root.mkdir(parents=True, exist_ok=True)

