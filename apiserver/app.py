@@ -69,7 +69,7 @@ def create_app(components: AppComponents) -> web.Application:
     app.router.add_routes(routes)
     app[keys.SWAGGER_ASSETS] = load_swagger_assets()
     app[UI_ASSETS] = load_ui_assets()
-    # Building it takes 50 ms, and most processes are never asked for it.
+    # Building the document takes 50 ms, and most processes never serve it.
     document: Callable[[], Mapping[str, object]] = cache(
         partial(build_openapi, routes, components.version)
     )

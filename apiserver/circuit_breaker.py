@@ -1,4 +1,4 @@
-"""A circuit breaker: stops sending requests to a server that does not answer."""
+"""A circuit breaker, which stops requests to a server that does not answer."""
 
 import math
 from enum import Enum, auto
@@ -11,14 +11,14 @@ OPEN_SECONDS: Final = 5.0
 
 
 class Permit(Enum):
-    """How the circuit breaker admitted a call."""
+    """The way in which the circuit breaker admitted a call."""
 
     NORMAL = auto()
     PROBE = auto()
 
 
 class CallResult(Enum):
-    """What a call shows about the server; an error response is an answer too."""
+    """The evidence of a call about the server; an error response is an answer too."""
 
     ANSWERED = auto()
     FAILED = auto()

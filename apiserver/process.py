@@ -1,4 +1,4 @@
-"""Life cycle of an API process: start, serve, stop."""
+"""The life cycle of an API process: start, serve, stop."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Process:
-    """Runs background tasks beside a server until the process is stopped."""
+    """The process: a server, and background tasks that run beside it until the stop."""
 
     def __init__(self, readiness: Readiness, background_tasks: dict[str, TaskFactory]) -> None:
         self._readiness = readiness

@@ -1,4 +1,4 @@
-"""Cache that fetches a value once for all concurrent callers."""
+"""A cache that fetches a value once for all concurrent callers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ class _FetchCancelledError(Exception):
 
 
 class SingleFlightCache(Generic[V]):
-    """Caches values for a time; concurrent callers of a key share one fetch."""
+    """A cache of values for a limited time; concurrent callers of a key share one fetch."""
 
     def __init__(self, clock: Clock, ttl_seconds: float) -> None:
         self._clock = clock
@@ -57,7 +57,7 @@ class SingleFlightCache(Generic[V]):
         except BaseException as error:
             is_failure = isinstance(error, Exception)
             flight.set_exception(error if is_failure else _FetchCancelledError())
-            flight.exception()  # marks the error as seen: no other caller may have joined
+            flight.exception()  # mark the error as retrieved: perhaps no other caller has joined
             raise
         finally:
             del self._flights[key]

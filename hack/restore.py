@@ -29,7 +29,7 @@ RunKubectl = Callable[..., str]
 
 
 class Restorer:
-    """Restores objects through kubectl, step by step; each step can be repeated."""
+    """A restorer of objects through kubectl, step by step; each step can be repeated."""
 
     def __init__(self, backup: Sequence[Manifest], kubectl: RunKubectl) -> None:
         self._backup = backup

@@ -1,7 +1,8 @@
-"""Make or repair the virtualenv from the lock file, with the standard library of any Python 3.
+"""The command that makes or repairs the virtualenv from the lock file, with any Python 3.
 
-Safe to run at any time and several times at once: a lock file serialises the runs, and a stamp,
-which is written last, names the lock file that the virtualenv holds.
+It needs the standard library only. It is safe to run at any time and several times at once: a lock
+file serialises the runs, and a stamp, which is written last, names the lock file that the
+virtualenv holds.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Keep words that readers stumble over out of code and docs: `python -m hack.word_list`.
+"""A check that keeps confusing words out of code and docs: `python -m hack.word_list`.
 
-A tripwire, not the goal: a synonym of a listed word is the same defect. Text in backticks is a
-name and not prose, so it is not read.
+The check is a tripwire, not the goal: a synonym of a listed word is the same defect. Text in
+backticks is a name and not prose, so the check ignores it.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 THIS_FILE: Final = Path(__file__).resolve().relative_to(ROOT)
 
-# The word as a pattern, and what to write.
+# the pattern of a word, and the advice
 ADVICE: Final = {
     r"some(body|one)|nobody|no one|who(m|so)?ever": "name the caller, the process or the user",
     r"whatever": "say which: 'any', 'every', or 'also if ...'",

@@ -20,12 +20,12 @@ from shared.config.address import Address
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after the drain.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
-# A client that sends a request within this time is told to open another connection.
+# The responses of this time make their clients open another connection.
 DRAIN_SECONDS: Final = 5.0
 DRAIN_POLL_SECONDS: Final = 0.05
 KEEPALIVE_SECONDS: Final = 75.0
 HEAD_TIMEOUT_SECONDS: Final = 5.0
-# The kernel delays clients of a burst beyond this by a whole second.
+# The kernel delays the clients of a larger burst by a whole second.
 BACKLOG: Final = 1024
 
 log = logging.getLogger(__name__)

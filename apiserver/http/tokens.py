@@ -17,7 +17,7 @@ CONFIG_KEY: Final = "auth.tokensFile"
 POLL_SECONDS: Final = 1.0
 MIN_TOKEN_LENGTH: Final = 16
 
-# What may follow Bearer (RFC 6750, 2.1).
+# The syntax of the token after Bearer (RFC 6750, 2.1).
 _TOKEN_PATTERN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ import msgspec
 from apiserver.kube.port import Page, T
 from apiserver.kube.resources import Resource
 
-# What msgspec raises for bytes that are not JSON, of another type, not UTF-8, or nested too deep.
+# The exceptions that msgspec raises for bytes that are not JSON, of another type, not UTF-8, or
+# nested too deep.
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 

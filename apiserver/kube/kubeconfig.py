@@ -1,6 +1,6 @@
-"""Server address and credentials from a kubeconfig or a pod's service account.
+"""The server address and credentials from a kubeconfig or a pod's service account.
 
-The only user of kubernetes-asyncio.
+This is the only module that uses kubernetes-asyncio.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from kubernetes_asyncio.config import ConfigException, load_incluster_config, lo
 from shared.config.loader import ConfigurationError
 
 _EXEC_PLUGIN_TIMEOUT_SECONDS: Final = 10.0  # an exec plugin has no limit of its own
-# What the loader raises on malformed files, besides its own exception.
+# The exceptions that the loader raises on malformed files, besides its own.
 _LOAD_ERRORS: Final = (
     *(ConfigException, yaml.YAMLError, OSError, TimeoutError),
     *(ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError),

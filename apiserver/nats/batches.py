@@ -1,4 +1,4 @@
-"""Reading many messages of a stream by one request, without a consumer."""
+"""A reader that gets many messages of a stream by one request, without a consumer."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

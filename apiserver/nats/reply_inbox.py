@@ -21,7 +21,7 @@ class ReplyInbox:
         self._pending_replies: dict[str, asyncio.Future[Msg]] = {}
 
     async def open(self) -> None:
-        """Subscribe; the client renews the subscription on a new connection."""
+        """Subscribe to the inbox; the client renews the subscription on a new connection."""
         await self.client.subscribe(f"{self._prefix}*", cb=self._on_reply)
 
     async def request(

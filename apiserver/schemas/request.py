@@ -16,7 +16,7 @@ _SCHEMA_KEY = "_schema"  # the key under which marshmallow puts the errors of an
 
 
 class CamelSchema(Schema):
-    """Names fields in camelCase, unless a field has a `data_key`."""
+    """A schema that names fields in camelCase, unless a field has a `data_key`."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Set the name of the field in JSON."""
@@ -31,7 +31,7 @@ def camel_case(name: str) -> str:
 
 
 class RequestSchema(CamelSchema, Generic[C]):
-    """Parses a `C`; `unsupported_fields` maps fields to the error message for them."""
+    """A schema that parses a `C`; `unsupported_fields` maps fields to their error message."""
 
     class Meta:
         unknown = RAISE
@@ -68,7 +68,7 @@ class RequestSchema(CamelSchema, Generic[C]):
 
 
 class ModelSchema(RequestSchema[S]):
-    """Parses and dumps one model; unset fields are left out."""
+    """A schema that parses and dumps one model; unset fields are left out."""
 
     model: ClassVar[type[msgspec.Struct]]
 

@@ -1,4 +1,4 @@
-"""Find or build the programs of the control plane, once for all checkouts."""
+"""The command that finds or builds the programs of the control plane, once for all checkouts."""
 
 import sys
 

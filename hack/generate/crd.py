@@ -1,4 +1,4 @@
-"""manifests/crd: the definitions of our custom resources, from their models."""
+"""The generator of manifests/crd: the definitions of our custom resources, from their models."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""manifests/monitoring/dashboard.json: the panels, laid out for Grafana."""
+"""The generator of manifests/monitoring/dashboard.json: the panels, laid out for Grafana."""
 
 import json
 from collections.abc import Sequence

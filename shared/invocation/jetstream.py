@@ -26,7 +26,7 @@ _DIGEST_PREFIX: Final = "SHA-256="
 
 
 class ObjectOptions(msgspec.Struct, frozen=True):
-    """How an object is divided into chunks."""
+    """The division of an object into chunks."""
 
     max_chunk_size: int = OBJECT_CHUNK_BYTES
 
