@@ -1,5 +1,6 @@
-"""Mapping of Kubernetes and queue errors to errors for callers: retry, fix the request, or
-escalate.
+"""The mapping of Kubernetes and queue errors to errors for callers.
+
+Each error says whether to retry, to fix the request or to call an operator.
 """
 
 from typing import Final

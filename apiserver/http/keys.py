@@ -38,9 +38,7 @@ class ProvidedService(Generic[T]):
 
 
 def required_service(request: web.Request, key: web.AppKey[T]) -> T:
-    """Return the service of a route; raise ServiceUnavailableError if this process does not have
-    it.
-    """
+    """Return the service of a route; raise ServiceUnavailableError if the process lacks it."""
     service = request.app.get(key)
     if service is None:
         raise ServiceUnavailableError(

@@ -82,9 +82,7 @@ class StrictList(fields.List[Any]):
     def _valid_item_details(
         self, value: list[Any], failed_indices: Container[object]
     ) -> list[ErrorDetail]:
-        """Return the problems of the items that could be read, by their positions in the whole
-        list.
-        """
+        """Return the problems of the readable items, by their positions in the whole list."""
         places = [place for place in range(len(value)) if place not in failed_indices]
         read = tuple(self.inner.deserialize(value[place]) for place in places)
         return [_reindexed(each, places) for each in validator_details(self, read)]

@@ -23,9 +23,7 @@ SINGLE_THREAD_ENVIRONMENT = {"GOMAXPROCS": "1"}
 
 
 def etcd_command(layout: ControlPlaneLayout) -> Command:
-    """Return the command without fsync: the data is disposable, and also survives kill -9 without
-    fsync.
-    """
+    """Return the command without fsync. The data is disposable, and survives kill -9 without it."""
     peer = f"http://{HOST}:{layout.ports['etcd-peer']}"
     return new_command(
         layout,

@@ -28,8 +28,9 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Command:
-    """The command of a process; `fingerprint_inputs` are texts on which it depends, such as its
-    files.
+    """The command of a process.
+
+    `fingerprint_inputs` are texts on which the command depends, such as its files.
     """
 
     name: str

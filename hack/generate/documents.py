@@ -1,5 +1,6 @@
-"""The generators of docs/configuration.md, and of docs/openapi.json, which the API serves at
-/swagger/doc.json.
+"""The generators of docs/configuration.md and docs/openapi.json.
+
+The API serves the OpenAPI document at /swagger/doc.json.
 """
 
 import json

@@ -64,8 +64,9 @@ async def stop_processes(state_dir: Path) -> list[str]:
 
 
 async def signal_and_wait(processes: list[psutil.Process], signal_number: signal.Signals) -> None:
-    """Signal the processes, and wait until they have ended or until the time for a clean stop is
-    over.
+    """Signal the processes.
+
+    Wait until they have ended, or until the time for a clean stop is over.
     """
     for process in processes:
         try:

@@ -132,9 +132,7 @@ class PostgresServer:
 
 
 def is_data_dir_in_use(data_dir: Path) -> bool:
-    """Return whether a PostgreSQL process uses these files, that is, has them as its working
-    directory.
-    """
+    """Return whether the working directory of a PostgreSQL process is the folder of these files."""
     return any(working_directory(process) == data_dir for process in psutil.process_iter())
 
 

@@ -107,8 +107,9 @@ class ContainerRunner:
             yield self._run_probe(liveness, liveness.http_get, self._handle_liveness)
 
     async def _probe_readiness(self, probe: Probe, action: HTTPGetAction) -> None:
-        """Probe often until the first success, because callers wait for it; then probe
-        periodically.
+        """Probe often until the first success, because callers wait for it.
+
+        Then probe periodically.
         """
         while not await probe_succeeds(self._port_map, action, probe.timeout_seconds):
             await self._clock.sleep(STARTUP_PROBE_SECONDS)

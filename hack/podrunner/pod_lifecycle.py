@@ -110,9 +110,7 @@ class PodLifecycle:
         return await launch.launch_container(self._state_dir, self._pod, container, environment)
 
     async def _stop_in_order(self) -> None:
-        """Stop the containers first, after the preStop request that drains them; then stop the
-        sidecars.
-        """
+        """Stop the containers after the preStop request that drains them, then the sidecars."""
         deadline = self._clock.monotonic() + self._grace_seconds
         async with asyncio.TaskGroup() as group:
             for container in self._pod.spec.containers:

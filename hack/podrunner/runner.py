@@ -1,5 +1,6 @@
-"""The runner of all pods that have processes: it starts, stops and deletes them as the API server
-says.
+"""The runner of all pods that have processes.
+
+It starts, stops and deletes them as the API server says.
 """
 
 import asyncio

@@ -38,8 +38,9 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Return whether only this machine can connect; the only host name that counts is
-        localhost.
+        """Return whether only this machine can connect.
+
+        The only host name that counts is localhost.
         """
         try:
             return ip_address(self.host).is_loopback

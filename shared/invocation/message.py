@@ -36,8 +36,9 @@ class OutcomeMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class DeadLetterMessage(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """A message of a run that was given up, unchanged, with the reason; `call` is None if
-    unreadable.
+    """The unchanged message of a run that was given up, and the reason.
+
+    `call` is None if the message is unreadable.
     """
 
     reason: str

@@ -51,8 +51,7 @@ def is_label_value(text: str) -> bool:
 
 
 def is_extended_resource(text: str) -> bool:
-    """Return whether `text` is an extended resource: a resource of nodes that is not Kubernetes'
-    own.
+    """Return whether `text` is a resource of nodes that is not one of Kubernetes' own.
 
     Quotas prefix its name with `requests.`, and the result must still be a valid name.
     """

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """Verbs on resources of one API group, in one namespace or, if it is empty, in the whole
-    cluster.
+    """Verbs on resources of one API group, in one namespace or in the whole cluster.
 
-    With `names`, only on the objects of these names.
+    An empty namespace means the cluster. With `resource_names`, the rule covers only the objects
+    of these names.
     """
 
     group: str

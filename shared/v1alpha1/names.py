@@ -66,18 +66,15 @@ def operation_name(operation_id: str) -> str:
 
 
 def label_hash(text: str) -> str:
-    """Return a hash of any text: 32 characters that are valid as a label's value or an object's
-    name.
-    """
+    """Return a hash of any text: 32 characters, valid as a label's value or an object's name."""
     return _base32_digest(text)[:32]
 
 
 def _shorten(name: str) -> str:
     """Return `name`, or a truncated form of it with a hash.
 
-    A name that looks truncated is hashed as well.
-
-    Otherwise a caller could choose a name that is the truncated form of another.
+    A name that looks truncated is hashed as well. Otherwise a caller could choose a name that is
+    the truncated form of another.
     """
     if len(name) <= MAX_LENGTH and not _SHORTENED.fullmatch(name):
         return name

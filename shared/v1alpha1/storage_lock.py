@@ -10,7 +10,7 @@ from shared.v1alpha1.wellknown import MOUNT_FINALIZER, MOUNTED_BY_ANNOTATION
 
 
 class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The lock of a unit, or, with the name `prepare`, of the preparation of the storage.
+    """The lock of a unit, or of the preparation of the storage that `prepare` names.
 
     A lock without a uid belongs to its operation, which is about to create the unit. `generation`
     is the generation of the unit for which the lock was taken. `operation` of a preparation is its
