@@ -157,7 +157,7 @@ def build_openapi(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, 
             secured = spec if required_role(route.path) is None else _with_token_security(spec)
             stub_app.router.add_route(route.method, route.path, _stub_handler(secured))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", web.NotAppKeyWarning)  # the keys of aiohttp-apispec
+        warnings.simplefilter("ignore", web.NotAppKeyWarning)  # of aiohttp-apispec's own keys
         builder = AiohttpApiSpec(
             url=None,
             app=stub_app,

@@ -20,7 +20,7 @@ from shared.config.address import Address
 # aiohttp waits this long twice, for the handler and then for its connection, and rounds up:
 # together 25 s, after the drain.
 SHUTDOWN_TIMEOUT_SECONDS: Final = 12.0
-# The responses of this time make their clients open another connection.
+# During this time every response announces that its connection closes.
 DRAIN_SECONDS: Final = 5.0
 DRAIN_POLL_SECONDS: Final = 0.05
 KEEPALIVE_SECONDS: Final = 75.0

@@ -19,10 +19,10 @@ from shared.clock import Clock
 
 REQUEST_TIMEOUT_SECONDS: Final = 5.0
 MAX_RETRY_PAUSE_SECONDS: Final = 1
-_KEEPALIVE_SECONDS: Final = 75.0  # The server closes idle connections after 90 s.
+_KEEPALIVE_SECONDS: Final = 75.0  # the server closes idle connections after 90 s
 _READ_BUFFER_BYTES: Final = 2**20  # a page of a list is read in one chunk
 _REQUEST_TIMEOUTS: Final = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT_SECONDS)
-# The server ends every watch in time, so the server of a longer silent watch is lost.
+# The server ends every watch in time. A watch that is silent for longer has lost its server.
 _STREAM_TIMEOUTS: Final = aiohttp.ClientTimeout(
     total=None,
     sock_connect=REQUEST_TIMEOUT_SECONDS,

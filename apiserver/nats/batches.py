@@ -1,4 +1,4 @@
-"""A reader that gets many messages of a stream by one request, without a consumer."""
+"""A reader of many messages of a stream in one request, without a consumer."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

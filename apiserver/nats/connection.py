@@ -58,7 +58,7 @@ class QueueConnection:
             return self.connect_count
 
     async def run(self) -> None:
-        """Keep the queue connected, until cancelled."""
+        """Connect, and reconnect whenever the connection ends, until cancelled."""
         while True:
             await self._connect_until_closed()
             await self._clock.sleep(_RETRY_INTERVAL_SECONDS)

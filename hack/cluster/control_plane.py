@@ -89,7 +89,7 @@ class ControlPlane:
         await wait_until(ready, self.kube_apiserver)
 
     async def wait_nodes_ready(self, fleet: Fleet) -> None:
-        """Wait until every node is ready and the service account exists that pods need."""
+        """Wait for ready nodes, and for the default service account, which pods need."""
 
         async def ready() -> bool:
             listed = await self.admin.get("/api/v1/nodes")

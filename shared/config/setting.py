@@ -31,7 +31,7 @@ _PARSERS: Final[dict[type, Callable[[str], object]]] = {
 def convert(raw: object, value_type: Any, *, is_flag: bool) -> object:
     """Convert a value from YAML or from a flag to `kind`, or raise ValueError."""
     base, _ = _unwrap(value_type)
-    if base in _PARSERS:  # msgspec would convert our value types from mappings of their fields
+    if base in _PARSERS:  # msgspec would expect a mapping of the fields of our types
         return _PARSERS[base](msgspec.convert(raw, str))
     return msgspec.convert(_undo_yaml_boolean(raw, base), value_type, strict=not is_flag)
 
