@@ -110,7 +110,7 @@ def claim_ref_patch(pvc: Manifest) -> dict[str, Any]:
 
 
 def is_volume_free_for(volume: Manifest, pvc: Manifest) -> bool:
-    """Return whether the volume is unbound, or bound to a PVC of that name."""
+    """Return whether the volume has no claimRef, or the claimRef of a PVC of that name."""
     reference, meta = volume["spec"].get("claimRef"), pvc["metadata"]
     if reference is None:
         return True

@@ -159,7 +159,7 @@ class Process:
 
 
 def read_mark(process: psutil.Process, key: str) -> str | None:
-    """Return a mark from the environment of a live process, or None if it is missing or unreadable."""
+    """Return a mark from the environment of a live process; None if missing or unreadable."""
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None

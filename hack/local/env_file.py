@@ -1,6 +1,6 @@
-"""The file `.local/env`: the addresses of the local system, for shells (`.
+"""The file `.local/env`: the addresses of the local system.
 
-.local/env`) and scripts.
+Shells (`. .local/env`) and scripts read the file.
 """
 
 import shlex

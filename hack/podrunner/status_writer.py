@@ -1,4 +1,4 @@
-"""The writer of a pod's status, which sends every change to the API server."""
+"""The writer of a pod's status, which sends changes to the API server."""
 
 import asyncio
 import logging

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The meaning of an exit status for the process's parent."""
+    """The meaning of an exit status for the parent process."""
 
     CLEAN = 0
     FAILURE = 1
