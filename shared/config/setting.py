@@ -71,7 +71,10 @@ def _bounds_text(note: msgspec.Meta) -> str:
 
 
 def _undo_yaml_boolean(raw: object, base: Any) -> object:
-    """Return `off` for False if `off` is a choice. YAML 1.1 reads a bare `off` as false."""
+    """Return the word `on` or `off` for a boolean if the word is a choice.
+
+    YAML 1.1 reads a bare `off` as false.
+    """
     if not isinstance(raw, bool) or get_origin(base) is not Literal:
         return raw
     word = "on" if raw else "off"
