@@ -4,7 +4,7 @@ from importlib import metadata
 
 
 def product_version() -> str:
-    """Return the version of the installed distribution; a bare checkout has none."""
+    """Return the version of the installed distribution; 0.0.0 for a bare checkout."""
     try:
         return metadata.version("gpu-runtime")
     except metadata.PackageNotFoundError:
