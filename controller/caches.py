@@ -1,8 +1,7 @@
 """Informer caches of the controller, and their indexes."""
 
-from collections.abc import Iterable, Mapping
-from random import Random
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Protocol, TypeVar
 
 from controller.kinds import (
     DEPLOYMENTS,
@@ -23,15 +22,10 @@ from controller.kinds import (
 from controller.namespaces import Namespaces
 from controller.runtime import (
     Cache,
-    Clock,
     IndexFunction,
-    Informer,
-    InformerMetrics,
     Kind,
-    ListerWatcher,
     Object,
     ObjectKey,
-    WatchScope,
 )
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.node import Node
@@ -60,31 +54,24 @@ BY_LOCK_UNIT: Final = "holder"  # storages by the name of the unit that holds th
 BY_COPY_SOURCE: Final = "origin"  # storages by the name of the storage that they copy
 
 
-class Caches:
-    """Informers, one per kind and namespace, shared by all readers."""
+class CacheProvider(Protocol):
+    """Creates the cache of a kind, as a Manager does."""
 
-    def __init__(
+    def cache(
         self,
-        lister_watcher: ListerWatcher,
-        namespaces: Namespaces,
-        metrics: InformerMetrics,
-        clock: Clock,
-        rng: Random,
-    ) -> None:
-        def cache(
-            kind: Kind[T],
-            where: Iterable[str],
-            indexers: Mapping[str, IndexFunction[T]] | None = None,
-        ) -> Cache[T]:
-            return Cache(
-                {
-                    namespace: Informer(
-                        lister_watcher, WatchScope(kind, namespace), metrics, clock, rng, indexers
-                    )
-                    for namespace in where
-                }
-            )
+        kind: Kind[T],
+        namespaces: Sequence[str] | None = None,
+        indexers: Mapping[str, IndexFunction[T]] | None = None,
+    ) -> Cache[T]:
+        """Create the cache of `kind`."""
+        ...
 
+
+class Caches:
+    """The caches of all kinds, shared by all reconcilers."""
+
+    def __init__(self, provider: CacheProvider, namespaces: Namespaces) -> None:
+        cache = provider.cache
         self.units = cache(GPU_UNITS, namespaces.units, UNIT_INDEXERS)
         self.pools = cache(STOCK_POOLS, [namespaces.stock])
         self.storages = cache(GPU_STORAGES, [namespaces.instance], STORAGE_INDEXERS)
@@ -97,8 +84,8 @@ class Caches:
         self.network_policies = cache(NETWORK_POLICIES, namespaces.units)
         self.jobs = cache(JOBS, [namespaces.instance])
         self.pvcs = cache(PERSISTENT_VOLUME_CLAIMS, [namespaces.instance])
-        self.storage_classes = cache(STORAGE_CLASSES, [""])
-        self.nodes = cache(NODES, [""])
+        self.storage_classes = cache(STORAGE_CLASSES)
+        self.nodes = cache(NODES)
 
     def nodes_of(self, pods: Iterable[Pod]) -> dict[str, Node]:
         """Return the nodes of `pods`, without those that are not in the cache."""
@@ -117,27 +104,6 @@ class Caches:
         names = function_names(unit)
         found = (self.functions.get(ObjectKey(unit.metadata.namespace, name)) for name in names)
         return next(found, None)
-
-    @property
-    def informers(self) -> tuple[Informer[Any], ...]:
-        """Return all informers, for the manager that runs them and for the writer."""
-        caches: tuple[Cache[Any], ...] = (
-            self.units,
-            self.pools,
-            self.storages,
-            self.functions,
-            self.operations,
-            self.deployments,
-            self.replica_sets,
-            self.pods,
-            self.services,
-            self.network_policies,
-            self.jobs,
-            self.pvcs,
-            self.storage_classes,
-            self.nodes,
-        )
-        return tuple(informer for each in caches for informer in each.informers)
 
 
 def controller_uids(replica_set: ReplicaSet) -> Iterable[str]:

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from controller.config import Config
-from controller.runtime.client.connect import open_client
-from controller.runtime.client.connection_monitor import ClusterUnavailableError
-from controller.runtime.clock import SystemClock
-from controller.runtime.errors import CannotListenError, KubeconfigError
-from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
-from controller.runtime.process.lifecycle import StopTimeoutError
-from controller.runtime.process.process import first_error, install_stop_signals, new_registry
-from controller.wiring import CONTROLLER_NAME, ManagerBuilder
+from controller.runtime import (
+    CannotListenError,
+    ClusterUnavailableError,
+    ElectionSettingsError,
+    KubeconfigError,
+    LeadershipLostError,
+    Manager,
+    StopTimeoutError,
+    first_error,
+    install_stop_signals,
+)
+from controller.wiring import PROGRAM_NAME, declare_controllers, manager_options
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import tune_gc
@@ -40,9 +44,9 @@ log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the controller until it receives a stop signal; return the exit code."""
-    given = command_line.parse_command_line(PROGRAM, arguments)
+    options = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load_config(Config, given.config_path, given.overrides)
+        config = loader.load_config(Config, options.config_path, options.overrides)
         logfmt.configure_logging(config.log_level, sys.stderr)
         tune_gc()
         return asyncio.run(run(config))
@@ -56,11 +60,9 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> ExitCode:
     """Build the process of `config`, and run it until a signal or a failure."""
-    clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
-    async with open_client(
-        config.kubeconfig, f"{CONTROLLER_NAME}/{product_version()}", registry, clock
-    ) as client:
-        manager = ManagerBuilder(client, registry, clock).build(config)
+    code, options = ExitCode.CLEAN, manager_options(config)
+    async with Manager.open(PROGRAM_NAME, config.kubeconfig, options) as manager:
+        declare_controllers(manager, config)
         log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})
         try:
             await manager.run(install_stop_signals())

@@ -1,11 +1,7 @@
 """Construction of a controller process from its configuration."""
 
-import socket
-import uuid
 from ipaddress import ip_network
-from random import Random
-
-from prometheus_client import CollectorRegistry
+from typing import Final
 
 from controller.caches import Caches
 from controller.config import (
@@ -20,115 +16,56 @@ from controller.gpuunit import setup as gpuunit
 from controller.gpuunit.metrics import UnitCountCollector
 from controller.gpuunit.settings import QueuePeer, SidecarSettings, UnitSettings
 from controller.namespaces import Namespaces
-from controller.object_reader import ObjectReader
 from controller.operation import setup as operation
 from controller.operation.metrics import StalledOperationsCollector
-from controller.operation.reconciler import OperationReconciler
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.client.connection_monitor import ConnectionMonitor
-from controller.runtime.clock import Clock
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.leader import factory
-from controller.runtime.leader.elector import LeaderElector
-from controller.runtime.leader.factory import ElectorDependencies
-from controller.runtime.loop.control_loop import ControlLoop
-from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.lifecycle import Lifecycle, LifecycleComponents, SyncedRunnable
-from controller.runtime.process.probes import ProbeServer
+from controller.runtime import ExponentialBackoff, Manager, ManagerOptions, election_from_config
 from controller.stockpool import setup as stockpool
-from controller.stockpool.reconciler import StockPoolReconciler
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 from shared.config.metrics_tls import metrics_ssl_context
+from shared.config.version import product_version
 from shared.invocation.queue_names import QueueNames
-from shared.k8s import server_version
 from shared.k8s.quantity import ACCEPTED_FORMAT, Quantity
+from shared.k8s.server_version import check_server_version
 
-CONTROLLER_NAME = "gpu-runtime-controller"
+PROGRAM_NAME: Final = "gpu-runtime-controller"
+# The cause of a failure may end without an event that we watch, such as a quota that was raised.
+MIN_RETRY_SECONDS: Final = 0.005
+MAX_RETRY_SECONDS: Final = 30.0
 
 
-class ManagerBuilder:
-    """Builder of the manager, with what all controllers share."""
+def manager_options(config: Config) -> ManagerOptions:
+    """Return the options of the manager.
 
-    def __init__(self, client: Client, registry: CollectorRegistry, clock: Clock) -> None:
-        self._client = client
-        self._registry = registry
-        self._clock = clock
-        self._rng = Random()  # noqa: S311 - spreads retries, keeps no secret
-        self._identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        self._recorder = EventRecorder(
-            client, clock, self._rng, CONTROLLER_NAME, self._identity[-128:]
-        )
+    Raises ConfigurationError or ElectionSettingsError for invalid values.
+    """
+    return ManagerOptions(
+        version=product_version(),
+        new_rate_limiter=lambda _: ExponentialBackoff(MIN_RETRY_SECONDS, MAX_RETRY_SECONDS),
+        leader_election=election_from_config(config.leader_election),
+        probe_address=host_and_port(config.probe_addr),
+        metrics_address=host_and_port(config.metrics_addr),
+        metrics_tls=metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr),
+        check_version=check_server_version,
+    )
 
-    def build(self, config: Config) -> Lifecycle:
-        """Build all components of `config`; none is started."""
-        connection = ConnectionMonitor(
-            self._client.rest, self._clock, server_version.check_server_version
-        )
-        elector = factory.new_elector(config.leader_election, self._elector_dependencies())
-        where = validated_namespaces(config.namespaces)
-        metrics = InformerMetrics(self._registry)
-        caches = Caches(self._client, where, metrics, self._clock, self._rng)
-        needed: list[SyncedRunnable] = [connection, *caches.informers]
-        tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
-        probes = ProbeServer(
-            self._registry, lambda: [why for each in needed for why in each.not_ready()]
-        )
-        parts = LifecycleComponents(
-            probes=probes.serve(
-                host_and_port(config.probe_addr), host_and_port(config.metrics_addr), tls
-            ),
-            caches=needed,
-            runnables=[self._recorder],
-            elector=elector,
-            loops=self._control_loops(config, caches, where, elector),
-        )
-        is_leader = elector.is_leader if elector else lambda: True
-        self._registry.register(UnitCountCollector(caches.units, where, is_leader))
-        self._registry.register(
-            StalledOperationsCollector(caches.operations, self._clock, is_leader)
-        )
-        return Lifecycle(parts, self._clock)
 
-    def _elector_dependencies(self) -> ElectorDependencies:
-        return ElectorDependencies(
-            self._client,
-            self._recorder,
-            self._registry,
-            self._clock,
-            self._rng,
-            self._identity,
-        )
-
-    def _control_loops(
-        self, config: Config, caches: Caches, namespaces: Namespaces, elector: LeaderElector | None
-    ) -> list[ControlLoop]:
-        fence = elector.fence if elector else lambda: None
-        writer = Writer(self._client, caches.informers, fence)
-        loops = LoopFactory(self._registry, self._clock, self._rng)
-        recorder, clock = self._recorder, self._clock
-        settings = unit_settings(config, namespaces)
-        units = gpuunit.create_reconciler(caches, self._client, writer, recorder, settings, clock)
-        lent = storage_settings(config.storage, settings)
-        storages = gpustorage.create_reconciler(caches, self._client, writer, recorder, lent, clock)
-        pools = StockPoolReconciler(caches, self._client, writer, recorder, clock)
-        lookup, retention = (
-            ObjectReader(caches, self._client, namespaces),
-            config.operation_retention.seconds,
-        )
-        records = OperationReconciler(caches, lookup, writer, clock, retention)
-        return [
-            gpuunit.create_control_loop(
-                units, caches, recorder, namespaces, loops, config.units.workers
-            ),
-            gpustorage.create_control_loop(
-                storages, caches, recorder, namespaces, loops, config.storage.workers
-            ),
-            stockpool.create_control_loop(pools, caches, namespaces, loops),
-            operation.create_control_loop(records, caches, loops),
-        ]
+def declare_controllers(manager: Manager, config: Config) -> None:
+    """Declare the controllers of all kinds, and the metrics about their objects."""
+    namespaces = validated_namespaces(config.namespaces)
+    caches = Caches(manager, namespaces)
+    units = unit_settings(config, namespaces)
+    storages = storage_settings(config.storage, units)
+    retention_seconds = config.operation_retention.seconds
+    gpuunit.setup_with_manager(manager, caches, units, config.units.workers)
+    gpustorage.setup_with_manager(manager, caches, storages, config.storage.workers)
+    stockpool.setup_with_manager(manager, caches, namespaces)
+    operation.setup_with_manager(manager, caches, namespaces, retention_seconds)
+    for collector in (
+        UnitCountCollector(caches.units, namespaces, manager.is_leader),
+        StalledOperationsCollector(caches.operations, manager.clock, manager.is_leader),
+    ):
+        manager.registry.register(collector)
 
 
 def validated_namespaces(config: NamespacesConfig) -> Namespaces:

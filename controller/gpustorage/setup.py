@@ -1,4 +1,4 @@
-"""Construction of the GPUStorage reconciler, and its triggers."""
+"""Construction of the GPUStorage controller: its reconciler, and what triggers it."""
 
 from typing import Final
 
@@ -14,28 +14,62 @@ from controller.gpustorage.settings import StorageSettings
 from controller.gpustorage.status.status_writer import StorageStatusWriter
 from controller.gpustorage.triggers import StorageTriggers
 from controller.gpustorage.volume_reconciler import VolumeReconciler
-from controller.kinds import GPU_STORAGES
+from controller.kinds import (
+    DEPLOYMENTS,
+    GPU_STORAGES,
+    GPU_UNITS,
+    JOBS,
+    NETWORK_POLICIES,
+    OPERATIONS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    STORAGE_CLASSES,
+)
 from controller.namespaces import Namespaces
 from controller.object_reader import ObjectReader
 from controller.runtime import (
     Client,
     Clock,
-    ControlLoop,
+    ControllerBuilder,
     EventRecorder,
-    LoopFactory,
-    ObjectKey,
-    Priority,
-    WorkQueue,
+    Manager,
     Writer,
-    enqueue_handler,
-    mapped_keys,
     own_key,
-    owner_keys,
-    undecodable_event_handler,
 )
 from shared.v1alpha1.reasons import EventReason
 
-LOOP_NAME: Final = "gpustorage"
+CONTROLLER_NAME: Final = "gpustorage"
+
+
+def setup_with_manager(
+    manager: Manager, caches: Caches, settings: StorageSettings, workers: int
+) -> None:
+    """Declare the controller of storages."""
+    controller = manager.controller(CONTROLLER_NAME)
+    add_triggers(controller, caches, settings.namespaces)
+    reconciler = create_reconciler(
+        caches, manager.client, manager.writer, manager.recorder, settings, manager.clock
+    )
+    controller.reconcile(reconciler, workers)
+
+
+def add_triggers(controller: ControllerBuilder, caches: Caches, namespaces: Namespaces) -> None:
+    """Reconcile a storage when it changes, or an object that it owns, waits for or depends on."""
+    triggers, instance = StorageTriggers(caches, namespaces), namespaces.instance
+    controller.for_(GPU_STORAGES, EventReason.FAILED)
+    controller.watches(GPU_STORAGES, triggers.copies_and_source)
+    controller.on_change(PERSISTENT_VOLUME_CLAIMS, own_key())  # a PVC has its storage's name
+    for kind in (JOBS, SERVICES, DEPLOYMENTS, NETWORK_POLICIES):
+        controller.owns(kind, namespace=instance)
+        controller.on_change(kind, triggers.on_name_release(), namespace=instance)
+    controller.watches(DEPLOYMENTS, triggers.storages_of_deployment, namespace=instance)
+    controller.watches(REPLICA_SETS, triggers.storages_of_replica_set, namespace=instance)
+    controller.watches(PODS, triggers.storages_of_pod, namespace=instance)
+    controller.watches(GPU_UNITS, triggers.storages_of_unit, namespace=instance)
+    controller.watches(OPERATIONS, triggers.storages_of_operation)
+    controller.watches(STORAGE_CLASSES, triggers.all_storages)
 
 
 def create_reconciler(
@@ -59,46 +93,3 @@ def create_reconciler(
         AccessorReconciler(caches, settings, sync),
         StorageStatusWriter(caches, writer, recorder, clock),
     )
-
-
-def create_control_loop(
-    reconciler: GPUStorageReconciler,
-    caches: Caches,
-    recorder: EventRecorder,
-    namespaces: Namespaces,
-    loop_factory: LoopFactory,
-    workers: int,
-) -> ControlLoop:
-    """Make the loop over all storages in the caches; it is not started."""
-    queue = loop_factory.new_queue(LOOP_NAME)
-    subscribe_triggers(queue, caches, namespaces)
-    for informer in caches.storages.informers:
-        informer.set_undecodable_handler(
-            undecodable_event_handler(recorder, GPU_STORAGES, EventReason.FAILED)
-        )
-    return loop_factory.new_loop(LOOP_NAME, workers, queue, reconciler)
-
-
-def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
-    """Enqueue storages; changes of what a storage has or waits for go before new storages."""
-    wakes, child, here = StorageTriggers(caches, namespaces), Priority.CHILD, namespaces.instance
-    caches.storages.subscribe(enqueue_handler(queue, own_key()))
-    caches.storages.subscribe(enqueue_handler(queue, mapped_keys(wakes.copies_and_source), child))
-    caches.pvcs.subscribe(
-        enqueue_handler(queue, own_key(), child)
-    )  # a PVC has the name of its storage
-    for children in (caches.jobs, caches.services, caches.deployments, caches.network_policies):
-        children.subscribe(enqueue_handler(queue, owner_keys(GPU_STORAGES), child), here)
-        children.subscribe(enqueue_handler(queue, wakes.on_name_release(), child), here)
-    caches.deployments.subscribe(
-        enqueue_handler(queue, mapped_keys(wakes.storages_of_deployment), child), here
-    )
-    caches.replica_sets.subscribe(
-        enqueue_handler(queue, mapped_keys(wakes.storages_of_replica_set), child), here
-    )
-    caches.pods.subscribe(enqueue_handler(queue, mapped_keys(wakes.storages_of_pod), child), here)
-    caches.units.subscribe(enqueue_handler(queue, mapped_keys(wakes.storages_of_unit), child), here)
-    caches.operations.subscribe(
-        enqueue_handler(queue, mapped_keys(wakes.storages_of_operation), child)
-    )
-    caches.storage_classes.subscribe(enqueue_handler(queue, mapped_keys(wakes.all_storages), child))

@@ -1,4 +1,4 @@
-"""Construction of the GPUUnit reconciler, and its triggers."""
+"""Construction of the GPUUnit controller: its reconciler, and what triggers it."""
 
 from typing import Final
 
@@ -15,29 +15,59 @@ from controller.gpuunit.status.status_writer import UnitStatusWriter
 from controller.gpuunit.stock_unit import StockUnitReconciler
 from controller.gpuunit.storage_mounts import StorageMounts
 from controller.gpuunit.triggers import UnitTriggers
-from controller.kinds import GPU_UNITS
+from controller.kinds import (
+    DEPLOYMENTS,
+    FUNCTIONS,
+    GPU_STORAGES,
+    GPU_UNITS,
+    NETWORK_POLICIES,
+    NODES,
+    OPERATIONS,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    STOCK_POOLS,
+)
 from controller.namespaces import Namespaces
 from controller.object_reader import ObjectReader
-from controller.runtime import (
-    Client,
-    Clock,
-    ControlLoop,
-    EventRecorder,
-    LoopFactory,
-    ObjectKey,
-    Priority,
-    WorkQueue,
-    Writer,
-    enqueue_handler,
-    mapped_keys,
-    own_key,
-    owner_keys,
-    undecodable_event_handler,
-)
+from controller.runtime import Client, Clock, ControllerBuilder, EventRecorder, Manager, Writer
 from controller.volume_users import used_pvc_names
 from shared.v1alpha1.reasons import EventReason
 
-LOOP_NAME: Final = "gpuunit"
+CONTROLLER_NAME: Final = "gpuunit"
+
+
+def setup_with_manager(
+    manager: Manager, caches: Caches, settings: UnitSettings, workers: int
+) -> None:
+    """Declare the controller of units."""
+    controller = manager.controller(CONTROLLER_NAME)
+    add_triggers(controller, caches, settings.namespaces)
+    reconciler = create_reconciler(
+        caches, manager.client, manager.writer, manager.recorder, settings, manager.clock
+    )
+    controller.reconcile(reconciler, workers)
+
+
+def add_triggers(controller: ControllerBuilder, caches: Caches, namespaces: Namespaces) -> None:
+    """Reconcile a unit when it changes, or an object that it owns, waits for or depends on."""
+    triggers, instance = UnitTriggers(caches, namespaces), namespaces.instance
+    controller.for_(GPU_UNITS, EventReason.FAILED)
+    controller.watches(GPU_UNITS, triggers.units_from_stock, namespace=namespaces.stock)
+    controller.on_change(GPU_UNITS, triggers.on_unit_deletion(), namespace=instance)
+    for kind in (DEPLOYMENTS, SERVICES, NETWORK_POLICIES):
+        controller.owns(kind).on_change(kind, triggers.on_name_release())
+    controller.on_change(REPLICA_SETS, triggers.on_revision_change())
+    controller.watches(PODS, triggers.units_of_child)
+    freed = triggers.on_volume_release
+    controller.on_change(PODS, freed(used_pvc_names), namespace=instance)
+    controller.on_change(REPLICA_SETS, freed(replica_set_pvc_names), namespace=instance)
+    controller.on_change(DEPLOYMENTS, freed(deployment_pvc_names), namespace=instance)
+    controller.on_change(NODES, triggers.on_node_change())
+    controller.watches(GPU_STORAGES, triggers.units_mounting)
+    controller.on_change(FUNCTIONS, triggers.on_function_created_or_deleted())
+    controller.watches(OPERATIONS, triggers.units_of_operation)
+    controller.on_change(STOCK_POOLS, triggers.on_claim_counted())
 
 
 def create_reconciler(
@@ -65,51 +95,3 @@ def create_reconciler(
     )
     status_writer = UnitStatusWriter(caches, namespaces, writer, recorder, clock)
     return GPUUnitReconciler(caches, namespaces, stock, active, status_writer, timeouts)
-
-
-def create_control_loop(
-    reconciler: GPUUnitReconciler,
-    caches: Caches,
-    recorder: EventRecorder,
-    namespaces: Namespaces,
-    loop_factory: LoopFactory,
-    workers: int,
-) -> ControlLoop:
-    """Make the loop over all units in the caches; it is not started."""
-    queue = loop_factory.new_queue(LOOP_NAME)
-    subscribe_triggers(queue, caches, namespaces)
-    for informer in caches.units.informers:
-        informer.set_undecodable_handler(
-            undecodable_event_handler(recorder, GPU_UNITS, EventReason.FAILED)
-        )
-    return loop_factory.new_loop(LOOP_NAME, workers, queue, reconciler)
-
-
-def subscribe_triggers(queue: WorkQueue[ObjectKey], caches: Caches, namespaces: Namespaces) -> None:
-    """Enqueue units; changes of what a unit waits for go before new units."""
-    wakes, child = UnitTriggers(caches, namespaces), Priority.CHILD
-    caches.units.subscribe(enqueue_handler(queue, own_key()))
-    caches.units.subscribe(
-        enqueue_handler(queue, mapped_keys(wakes.units_from_stock), child), namespaces.stock
-    )
-    caches.units.subscribe(
-        enqueue_handler(queue, wakes.on_unit_deletion(), child), namespaces.instance
-    )
-    for children in (caches.deployments, caches.services, caches.network_policies):
-        children.subscribe(enqueue_handler(queue, owner_keys(GPU_UNITS), child))
-        children.subscribe(enqueue_handler(queue, wakes.on_name_release(), child))
-    caches.replica_sets.subscribe(enqueue_handler(queue, wakes.on_revision_change(), child))
-    caches.pods.subscribe(enqueue_handler(queue, mapped_keys(wakes.units_of_child), child))
-    freed, here = wakes.on_volume_release, namespaces.instance
-    caches.pods.subscribe(enqueue_handler(queue, freed(used_pvc_names), child), here)
-    caches.replica_sets.subscribe(enqueue_handler(queue, freed(replica_set_pvc_names), child), here)
-    caches.deployments.subscribe(enqueue_handler(queue, freed(deployment_pvc_names), child), here)
-    caches.nodes.subscribe(enqueue_handler(queue, wakes.on_node_change(), child))
-    caches.storages.subscribe(enqueue_handler(queue, mapped_keys(wakes.units_mounting), child))
-    caches.functions.subscribe(
-        enqueue_handler(queue, wakes.on_function_created_or_deleted(), child)
-    )
-    caches.operations.subscribe(
-        enqueue_handler(queue, mapped_keys(wakes.units_of_operation), child)
-    )
-    caches.pools.subscribe(enqueue_handler(queue, wakes.on_claim_counted(), child))

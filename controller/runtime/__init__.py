@@ -35,10 +35,9 @@ from controller.runtime.errors import (
 from controller.runtime.events.event import object_reference, truncate
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.series import ObjectReference
-from controller.runtime.events.undecodable import undecodable_event_handler
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.elector import LeaderElector
-from controller.runtime.leader.factory import LeaderElection
+from controller.runtime.leader.factory import LeaderElection, election_from_config
 from controller.runtime.leader.rules import (
     ElectionSettings,
     ElectionSettingsError,
@@ -49,12 +48,10 @@ from controller.runtime.loop.control_loop import ControlLoop, LoopOptions
 from controller.runtime.loop.enqueue import (
     MapFunction,
     Trigger,
-    enqueue_handler,
     mapped_keys,
     own_key,
     owner_keys,
 )
-from controller.runtime.loop.loop_factory import LoopFactory
 from controller.runtime.loop.reconcile import (
     ReconcileError,
     Reconciler,
@@ -118,7 +115,6 @@ __all__ = [
     "LeaderRunnable",
     "LeadershipLostError",
     "ListerWatcher",
-    "LoopFactory",
     "LoopOptions",
     "Manager",
     "ManagerOptions",
@@ -156,7 +152,7 @@ __all__ = [
     "contains_desired",
     "controller_reference",
     "default_rate_limiter",
-    "enqueue_handler",
+    "election_from_config",
     "first_error",
     "first_in_order",
     "install_stop_signals",
@@ -171,5 +167,4 @@ __all__ = [
     "reconcile_id",
     "run_bounded",
     "truncate",
-    "undecodable_event_handler",
 ]

@@ -1,40 +1,35 @@
-"""Construction of the StockPool control loop."""
+"""Construction of the StockPool controller: its reconciler, and what triggers it."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from controller.caches import Caches
+from controller.kinds import GPU_UNITS, STOCK_POOLS
 from controller.namespaces import Namespaces
-from controller.runtime import (
-    ControlLoop,
-    LoopFactory,
-    ObjectKey,
-    Priority,
-    enqueue_handler,
-    mapped_keys,
-    own_key,
-)
+from controller.runtime import ControllerBuilder, Manager, ObjectKey
 from controller.stockpool.reconciler import StockPoolReconciler
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import EventReason
 from shared.v1alpha1.wellknown import POOL_LABEL
 
-LOOP_NAME: Final = "stockpool"
+CONTROLLER_NAME: Final = "stockpool"
 WORKERS: Final = 4
 
 
-def create_control_loop(
-    reconciler: StockPoolReconciler,
-    caches: Caches,
-    namespaces: Namespaces,
-    loop_factory: LoopFactory,
-) -> ControlLoop:
-    """Make the loop over all pools in the caches; it is not started."""
-    queue = loop_factory.new_queue(LOOP_NAME)
-    caches.pools.subscribe(enqueue_handler(queue, own_key()))
-    caches.units.subscribe(
-        enqueue_handler(queue, mapped_keys(pool_of), Priority.CHILD), namespaces.stock
+def setup_with_manager(manager: Manager, caches: Caches, namespaces: Namespaces) -> None:
+    """Declare the controller of pools."""
+    controller = manager.controller(CONTROLLER_NAME)
+    add_triggers(controller, namespaces)
+    reconciler = StockPoolReconciler(
+        caches, manager.client, manager.writer, manager.recorder, manager.clock
     )
-    return loop_factory.new_loop(LOOP_NAME, WORKERS, queue, reconciler)
+    controller.reconcile(reconciler, WORKERS)
+
+
+def add_triggers(controller: ControllerBuilder, namespaces: Namespaces) -> None:
+    """Reconcile a pool when it changes, or one of its units."""
+    controller.for_(STOCK_POOLS, EventReason.FAILED)
+    controller.watches(GPU_UNITS, pool_of, namespace=namespaces.stock)
 
 
 def pool_of(unit: GPUUnit) -> Iterable[ObjectKey]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import aiohttp
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from hack.cluster.ports import HOST
 from hack.podrunner.images import UnknownImageError
 from hack.podrunner.pod import Container, HTTPGetAction, Probe

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client.kind import Kind
+from controller.runtime import Kind
 from shared.k8s.meta import ObjectMeta
 
 RESTART_ALWAYS: Final = "Always"

@@ -8,12 +8,8 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client.client import Client
-from controller.runtime.client.kind import key_of
+from controller.runtime import Client, Clock, KubeError, NotFoundError, ObjectKey, key_of
 from controller.runtime.client.rest import KubeRequest
-from controller.runtime.clock import Clock
-from controller.runtime.errors import KubeError, NotFoundError
-from controller.runtime.key import ObjectKey
 from hack.cluster.ports import FreePorts
 from hack.podrunner import launch, pod_ports
 from hack.podrunner.container import ContainerRunner

@@ -12,13 +12,16 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import WatchScope
-from controller.runtime.cache.subscription import ChangeNotification
-from controller.runtime.client.client import Client
+from controller.runtime import (
+    ChangeNotification,
+    Client,
+    Clock,
+    Informer,
+    InformerMetrics,
+    SystemClock,
+    WatchScope,
+)
 from controller.runtime.client.connect import open_client
-from controller.runtime.clock import Clock, SystemClock
 from hack.cluster.ports import FreePorts
 from hack.cluster.process import PROCESS_NAME_VARIABLE, marked_processes, read_mark
 from hack.podrunner.images import runs_as_processes

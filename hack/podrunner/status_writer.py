@@ -6,11 +6,8 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client.client import Client
-from controller.runtime.client.kind import key_of
+from controller.runtime import Client, Clock, KubeError, NotFoundError, key_of
 from controller.runtime.client.rest import KubeRequest
-from controller.runtime.clock import Clock
-from controller.runtime.errors import KubeError, NotFoundError
 from hack.podrunner.pod import PODS, Pod
 from hack.podrunner.pod_status import ObservedContainer, is_pod_ready, pod_status, ready_conditions
 from shared.time import format_timestamp

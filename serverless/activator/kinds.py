@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.client.kind import Kind
+from controller.runtime import Kind
 from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import function, gpuunit
 from shared.v1alpha1.function import Function

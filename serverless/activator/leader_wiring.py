@@ -1,24 +1,14 @@
-"""Builds what only the leading activator runs: function reconciler, queue polling and sweep."""
+"""Builds what only the leading activator runs: function controller, queue polling and sweep."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 import aiohttp
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.clock import Clock
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.enqueue import enqueue_handler, mapped_keys, own_key
-from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.lifecycle import LeaderRunnable
-from controller.runtime.queue.priority import Priority
-from controller.runtime.queue.workqueue import WorkQueue
+from controller.runtime import Cache, Manager, ObjectKey
 from serverless.activator import queue_depths
 from serverless.activator.config import Config
+from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
 from serverless.activator.metrics import FunctionMetrics
 from serverless.activator.queue_depths import QueueDepths
 from serverless.activator.reconciler import FunctionReconciler
@@ -41,116 +31,96 @@ from serverless.nats.requests import JetStreamClient
 from shared.invocation.streams import stream_configs
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpuunit import GPUUnit
+from shared.v1alpha1.reasons import EventReason
 
-LOOP_NAME: Final = "function"
+CONTROLLER_NAME: Final = "function"
 
 
 class LeaderWiring:
-    """The parts of a leader; `fence` raises if this process is no longer the leader."""
+    """The parts of a leader; `jetstream` refuses writes if this process no longer leads."""
 
     def __init__(
         self,
+        manager: Manager,
         config: Config,
         *,
-        client: Client,
         session: aiohttp.ClientSession,
         jetstream: JetStreamClient,
-        recorder: EventRecorder,
         functions: Cache[Function],
         units: Cache[GPUUnit],
         worker_reports: WorkerReports,
         worker_key: bytes,
-        fence: Callable[[], None],
-        loop_factory: LoopFactory,
         metrics: FunctionMetrics,
-        clock: Clock,
     ) -> None:
-        names, instance = config.nats.names, config.namespaces.instance
+        names, instance, clock = config.nats.names, config.namespaces.instance, manager.clock
+        self._manager = manager
         self._config = config
-        self._client = client
         self._session = session
         self._jetstream = jetstream
-        self._recorder = recorder
         self._functions = functions
         self._units = units
         self._worker_reports = worker_reports
         self._worker_key = worker_key
-        self._fence = fence
-        self._loop_factory = loop_factory
         self._metrics = metrics
-        self._clock = clock
+        self._controller = manager.controller(CONTROLLER_NAME)
         self._invocation_store = InvocationStore(jetstream, names)
         self._settler = RecordSettler(self._invocation_store, metrics.settle_metrics, clock)
-        self._queue = loop_factory.new_queue(LOOP_NAME)
         self.queue_depths = QueueDepths(jetstream, names.invocations_stream, self._enqueue)
-        self._function_existence = FunctionExistence(functions, client, instance)
+        self._function_existence = FunctionExistence(functions, manager.client, instance)
         self._queue_resources = QueueResources(
             jetstream, names, config.nats.limits, self.queue_depths
         )
         self.sweep = Sweep(self._invocation_store, self._settler, self._function_existence, clock)
 
-    def build_loops(self) -> list[LeaderRunnable]:
-        """Return everything that a leader runs, not started yet."""
-        enqueue_changes(self._queue, self._functions, self._units)
-        workers, depths, clock = self._config.workers, self.queue_depths, self._clock
-        return [
-            self._loop_factory.new_loop(LOOP_NAME, workers, self._queue, self.build_reconciler()),
-            PeriodicTask("depths", queue_depths.REFRESH_SECONDS, depths.refresh, clock),
-            PeriodicTask("sweep", sweep.INTERVAL_SECONDS, self.sweep.run_round, clock),
-            PeriodicTask(
-                "upkeep", stream_repair.INTERVAL_SECONDS, self._stream_repair().run_round, clock
-            ),
-        ]
+    def declare(self) -> None:
+        """Declare everything that a leader runs: a function is reconciled when a worker changes."""
+        controller = self._controller.for_(FUNCTIONS, EventReason.FAILED)
+        controller.watches(GPU_UNITS, function_keys)
+        controller.reconcile(self.build_reconciler(), self._config.workers)
+        repair = self._stream_repair()
+        for name, interval_seconds, work in (
+            ("depths", queue_depths.REFRESH_SECONDS, self.queue_depths.refresh),
+            ("sweep", sweep.INTERVAL_SECONDS, self.sweep.run_round),
+            ("upkeep", stream_repair.INTERVAL_SECONDS, repair.run_round),
+        ):
+            task = PeriodicTask(name, interval_seconds, work, self._manager.clock)
+            self._manager.add_leader_runnable(task)
 
     def build_reconciler(self) -> FunctionReconciler:
         """Return the reconciler of functions."""
-        config, nats = self._config, self._config.nats
-        writer = self._writer()
+        config, nats, manager = self._config, self._config.nats, self._manager
         runtime_api = RuntimeAPIClient(
-            self._session, config.runtime_api_url, self._fence, config.runtime_api_token_file
+            self._session, config.runtime_api_url, manager.fence, config.runtime_api_token_file
         )
         worker_url = nats.worker_url or nats.url
         return FunctionReconciler(
             functions=self._functions,
-            snapshot_reader=SnapshotReader(self._units, self._worker_reports, self._clock),
+            snapshot_reader=SnapshotReader(self._units, self._worker_reports, manager.clock),
             queue_resources=self._queue_resources,
-            worker_secrets=WorkerSecrets(self._client, writer, worker_url, self._worker_key),
+            worker_secrets=WorkerSecrets(
+                manager.client, manager.writer, worker_url, self._worker_key
+            ),
             runtime_api=runtime_api,
-            worker_creator=WorkerCreator(runtime_api, writer, self._clock),
+            worker_creator=WorkerCreator(runtime_api, manager.writer, manager.clock),
             finalizer=FunctionFinalizer(
-                self._invocation_store, self._settler, self._queue_resources, self._clock
+                self._invocation_store, self._settler, self._queue_resources, manager.clock
             ),
             function_existence=self._function_existence,
             cold_start_timer=ColdStartTimer(
                 self._invocation_store, self._metrics.cold_start_seconds
             ),
-            writer=writer,
-            recorder=self._recorder,
+            writer=manager.writer,
+            recorder=manager.recorder,
             metrics=self._metrics,
-            clock=self._clock,
+            clock=manager.clock,
         )
-
-    def _writer(self) -> Writer:
-        informers: tuple[Informer[Any], ...] = (
-            *self._functions.informers,
-            *self._units.informers,
-        )
-        return Writer(self._client, informers, self._fence)
 
     def _stream_repair(self) -> StreamRepair:
         configs = stream_configs(self._config.nats.names, self._config.nats.limits)
         return StreamRepair(self._jetstream, configs, self._queue_resources, self._enqueue)
 
     def _enqueue(self, function_name: str) -> None:
-        self._queue.add(ObjectKey(self._config.namespaces.instance, function_name))
-
-
-def enqueue_changes(
-    queue: WorkQueue[ObjectKey], functions: Cache[Function], units: Cache[GPUUnit]
-) -> None:
-    """Enqueue a function when it or one of its workers changes."""
-    functions.subscribe(enqueue_handler(queue, own_key()))
-    units.subscribe(enqueue_handler(queue, mapped_keys(function_keys), Priority.CHILD))
+        self._controller.queue.add(ObjectKey(self._config.namespaces.instance, function_name))
 
 
 def function_keys(unit: GPUUnit) -> Iterable[ObjectKey]:

@@ -8,15 +8,24 @@ from typing import Final
 
 import aiohttp
 
-from controller.runtime.client.connect import open_client
-from controller.runtime.client.connection_monitor import ClusterUnavailableError
-from controller.runtime.clock import SystemClock
-from controller.runtime.errors import CannotListenError, KubeconfigError
-from controller.runtime.leader.rules import ElectionSettingsError, LeadershipLostError
-from controller.runtime.process.lifecycle import StopTimeoutError
-from controller.runtime.process.process import first_error, install_stop_signals, new_registry
+from controller.runtime import (
+    CannotListenError,
+    ClusterUnavailableError,
+    ElectionSettingsError,
+    KubeconfigError,
+    LeadershipLostError,
+    Manager,
+    StopTimeoutError,
+    first_error,
+    install_stop_signals,
+)
 from serverless.activator.config import Config
-from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets
+from serverless.activator.wiring import (
+    PROGRAM_NAME,
+    ActivatorWiring,
+    load_auth_secrets,
+    manager_options,
+)
 from shared.config import command_line, loader, logfmt
 from shared.config.exitcode import ExitCode
 from shared.config.gc_tuning import tune_gc
@@ -57,15 +66,12 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 async def run(config: Config) -> ExitCode:
     """Build everything that `config` asks for, and run it until a signal or a failure."""
-    clock, registry, code = SystemClock(), new_registry(), ExitCode.CLEAN
-    secrets = load_auth_secrets(config)
+    code, options, secrets = ExitCode.CLEAN, manager_options(config), load_auth_secrets(config)
     async with (
-        open_client(
-            config.kubeconfig, f"{PROGRAM_NAME}/{product_version()}", registry, clock
-        ) as client,
+        Manager.open(PROGRAM_NAME, config.kubeconfig, options) as manager,
         aiohttp.ClientSession() as session,
     ):
-        manager = ManagerBuilder(client, session, registry, clock).build(config, secrets)
+        ActivatorWiring(manager, session, config, secrets).declare()
         log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})
         try:
             await manager.run(install_stop_signals())

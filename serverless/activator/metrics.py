@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.activator.queue_depths import QueueDepths
 from serverless.activator.scaling.plan import ScalingSnapshot
 from serverless.activator.sweep.metrics import SettleMetrics

@@ -4,15 +4,19 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
-from controller.runtime.errors import ConflictError, NotFoundError
-from controller.runtime.events.event import object_reference
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.reconcile import ReconcileError, Result
+from controller.runtime import (
+    Cache,
+    Clock,
+    ConflictError,
+    EventRecorder,
+    NotFoundError,
+    ObjectKey,
+    ReconcileError,
+    Result,
+    Writer,
+    key_of,
+    object_reference,
+)
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.metrics import FunctionMetrics
 from serverless.activator.scaling.cold_starts import ColdStartTimer

@@ -1,31 +1,19 @@
 """Builds the parts of an activator process from its configuration."""
 
-import socket
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
 from typing import Final
 
 import aiohttp
-from prometheus_client import CollectorRegistry
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import WatchScope
-from controller.runtime.client.client import Client
-from controller.runtime.client.connection_monitor import ConnectionMonitor
-from controller.runtime.clock import Clock
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.key import ObjectKey
-from controller.runtime.leader import factory
-from controller.runtime.leader.elector import LeaderElector
-from controller.runtime.leader.factory import ElectorDependencies
-from controller.runtime.loop.loop_factory import LoopFactory
-from controller.runtime.process.lifecycle import Lifecycle, LifecycleComponents
-from controller.runtime.process.lifecycle import SyncedRunnable as Needed
-from controller.runtime.process.probes import ProbeServer
+from controller.runtime import (
+    Cache,
+    ExponentialBackoff,
+    Manager,
+    ManagerOptions,
+    ObjectKey,
+    election_from_config,
+)
 from serverless.activator.auth.auth_callout import AuthCallout, CalloutPolicy
 from serverless.activator.auth.jwt import TokenSigner
 from serverless.activator.auth.worker_credentials import WorkerUser
@@ -44,12 +32,15 @@ from serverless.nats.requests import JetStreamClient
 from shared.config.address import Address
 from shared.config.loader import ConfigurationError
 from shared.config.metrics_tls import metrics_ssl_context
+from shared.config.version import product_version
 from shared.invocation.streams import stream_configs
-from shared.k8s import server_version
+from shared.k8s.server_version import check_server_version
 from shared.v1alpha1.function import Function
-from shared.v1alpha1.gpuunit import GPUUnit
 
 PROGRAM_NAME: Final = "gpu-runtime-activator"
+# The cause of a failure may end without an event that we watch, such as an API that comes back.
+MIN_RETRY_SECONDS: Final = 0.005
+MAX_RETRY_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,126 +64,89 @@ def load_auth_secrets(config: Config) -> AuthSecrets:
         raise ConfigurationError(f"calloutSeedFile: {error}") from error
 
 
-class ManagerBuilder:
-    """Builds the manager of an activator process."""
+def manager_options(config: Config) -> ManagerOptions:
+    """Return the options of the manager.
+
+    Raises ConfigurationError or ElectionSettingsError for invalid values.
+    """
+    return ManagerOptions(
+        version=product_version(),
+        namespaces=[config.namespaces.instance],
+        new_rate_limiter=lambda _: ExponentialBackoff(MIN_RETRY_SECONDS, MAX_RETRY_SECONDS),
+        leader_election=election_from_config(config.leader_election),
+        probe_address=host_port(config.probe_addr),
+        metrics_address=host_port(config.metrics_addr),
+        metrics_tls=metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr),
+        check_version=check_server_version,
+    )
+
+
+class ActivatorWiring:
+    """Declares the parts of an activator: connections to NATS, authentication, and the leader."""
 
     def __init__(
         self,
-        client: Client,
+        manager: Manager,
         session: aiohttp.ClientSession,
-        registry: CollectorRegistry,
-        clock: Clock,
+        config: Config,
+        secrets: AuthSecrets,
     ) -> None:
-        self._client = client
+        self._manager = manager
         self._session = session
-        self._registry = registry
-        self._clock = clock
-        self._rng = Random()  # noqa: S311 - spreads retries, keeps no secret
-        self._identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        self._recorder = EventRecorder(
-            client, clock, self._rng, PROGRAM_NAME, self._identity[-128:]
-        )
+        self._config = config
+        self._secrets = secrets
 
-    def build(self, config: Config, secrets: AuthSecrets) -> Lifecycle:
-        """Return everything that `config` asks for, not started yet."""
-        clock, instance = self._clock, config.namespaces.instance
-        functions, units = self._caches(instance)
-        connection = QueueConnection(credentials_from_config(config.nats), PROGRAM_NAME, clock)
-        callout_connection = QueueConnection(
-            credentials_from_config(callout_connection_config(config)),
-            f"{PROGRAM_NAME}-callout",
-            clock,
-        )
-        configs = stream_configs(config.nats.names, config.nats.limits)
-        needed: list[Needed] = [
-            ConnectionMonitor(self._client.rest, clock, server_version.check_server_version),
-            *functions.informers,
-            *units.informers,
-            connection,
-            StreamSetup(connection, configs, clock),
-            callout_connection,
-        ]
-        elector = factory.new_elector(config.leader_election, self._elector_dependencies())
-        fence = elector.fence if elector else lambda: None
-        worker_reports = WorkerReports(connection, config.nats.names, clock)
-        metrics = FunctionMetrics(self._registry)
+    def declare(self) -> None:
+        """Declare all parts; none is started."""
+        manager, config = self._manager, self._config
+        functions = manager.cache(FUNCTIONS)
+        units = manager.cache(GPU_UNITS, indexers={FUNCTION_INDEX: function_names})
+        connection = self._connect()
+        worker_reports = WorkerReports(connection, config.nats.names, manager.clock)
+        metrics = FunctionMetrics(manager.registry)
         leader = LeaderWiring(
+            manager,
             config,
-            client=self._client,
             session=self._session,
-            jetstream=self._leader_jetstream(connection, fence),
-            recorder=self._recorder,
+            jetstream=self._leader_jetstream(connection),
             functions=functions,
             units=units,
             worker_reports=worker_reports,
-            worker_key=secrets.worker_key,
-            fence=fence,
-            loop_factory=LoopFactory(self._registry, clock, self._rng),
+            worker_key=self._secrets.worker_key,
             metrics=metrics,
-            clock=clock,
         )
-        self._register_collector(leader, metrics, elector)
-        policy = CalloutPolicy(
-            secrets.worker_key,
-            config.nats.worker_account,
-            config.nats.names,
-            known_worker_check(functions, instance),
-        )
-        tls = metrics_ssl_context(config.metrics_tls, config.probe_addr, config.metrics_addr)
-        probes = ProbeServer(
-            self._registry, lambda: [reason for part in needed for reason in part.not_ready()]
-        )
-        components = LifecycleComponents(
-            probes=probes.serve(host_port(config.probe_addr), host_port(config.metrics_addr), tls),
-            caches=needed,
-            runnables=[
-                self._recorder,
-                worker_reports,
-                AuthCallout(callout_connection, policy, secrets.signer, clock),
-            ],
-            elector=elector,
-            loops=leader.build_loops(),
-        )
-        return Lifecycle(components, clock)
-
-    def _leader_jetstream(
-        self, connection: QueueConnection, fence: Callable[[], None]
-    ) -> JetStreamClient:
-        return JetStreamClient(connection, fence)
-
-    def _register_collector(
-        self, leader: LeaderWiring, metrics: FunctionMetrics, elector: LeaderElector | None
-    ) -> None:
-        is_leader = elector.is_leader if elector else lambda: True
+        leader.declare()
         collector = FunctionCollector(
-            leader.queue_depths, leader.sweep, metrics, is_leader, self._clock
+            leader.queue_depths, leader.sweep, metrics, manager.is_leader, manager.clock
         )
-        self._registry.register(collector)
+        manager.registry.register(collector)
+        manager.add(worker_reports)
+        manager.add(self._auth_callout(functions))
 
-    def _caches(self, namespace: str) -> tuple[Cache[Function], Cache[GPUUnit]]:
-        metrics = InformerMetrics(self._registry)
-        functions = Informer(
-            self._client, WatchScope(FUNCTIONS, namespace), metrics, self._clock, self._rng
-        )
-        units = Informer(
-            self._client,
-            WatchScope(GPU_UNITS, namespace),
-            metrics,
-            self._clock,
-            self._rng,
-            {FUNCTION_INDEX: function_names},
-        )
-        return Cache({namespace: functions}), Cache({namespace: units})
+    def _connect(self) -> QueueConnection:
+        """Return the connection to NATS; work waits for it and for the streams."""
+        nats, clock = self._config.nats, self._manager.clock
+        connection = QueueConnection(credentials_from_config(nats), PROGRAM_NAME, clock)
+        configs = stream_configs(nats.names, nats.limits)
+        self._manager.add_required(connection)
+        self._manager.add_required(StreamSetup(connection, configs, clock))
+        return connection
 
-    def _elector_dependencies(self) -> ElectorDependencies:
-        return ElectorDependencies(
-            self._client,
-            self._recorder,
-            self._registry,
-            self._clock,
-            self._rng,
-            self._identity,
+    def _leader_jetstream(self, connection: QueueConnection) -> JetStreamClient:
+        return JetStreamClient(connection, self._manager.fence)
+
+    def _auth_callout(self, functions: Cache[Function]) -> AuthCallout:
+        nats, clock = self._config.nats, self._manager.clock
+        credentials = credentials_from_config(callout_connection_config(self._config))
+        connection = QueueConnection(credentials, f"{PROGRAM_NAME}-callout", clock)
+        self._manager.add_required(connection)
+        policy = CalloutPolicy(
+            self._secrets.worker_key,
+            nats.worker_account,
+            nats.names,
+            known_worker_check(functions, self._config.namespaces.instance),
         )
+        return AuthCallout(connection, policy, self._secrets.signer, clock)
 
 
 def callout_connection_config(config: Config) -> QueueConfig:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from nats.aio.msg import Msg
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.nats.connection import QueueConnection
 from serverless.nats.subscription import ReconnectingSubscription
 from shared.invocation import worker_report

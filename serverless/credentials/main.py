@@ -9,11 +9,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client.client import Client
+from controller.runtime import Client, KubeconfigError, KubeError, ObjectKey, SystemClock
 from controller.runtime.client.connect import open_client
-from controller.runtime.clock import SystemClock
-from controller.runtime.errors import KubeconfigError, KubeError
-from controller.runtime.key import ObjectKey
 from serverless.credentials.config import Config
 from serverless.credentials.secret import SECRET_NAME, SECRETS, RandomBytes, missing_values
 from shared.config import command_line, loader, logfmt

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import nkeys
 
-from controller.runtime.client.kind import Kind
+from controller.runtime import Kind
 from shared.k8s.meta import ObjectMeta
 
 SECRET_NAME: Final = "nats-users"  # noqa: S105

@@ -11,7 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.nats.cancellation import preserve_cancellation
 from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import QueueError, request_error_of

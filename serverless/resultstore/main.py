@@ -9,11 +9,16 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.clock import Clock, SystemClock
-from controller.runtime.errors import CannotListenError
+from controller.runtime import (
+    CannotListenError,
+    Clock,
+    SystemClock,
+    first_error,
+    install_stop_signals,
+    new_registry,
+)
 from controller.runtime.process.lifecycle import running
 from controller.runtime.process.probes import ProbeServer
-from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from serverless.nats.config import read_secret_file
 from serverless.nats.connection import QueueConnection
 from serverless.nats.credentials import credentials_from_config

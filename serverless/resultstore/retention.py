@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.resultstore.store import OutcomeStore, StoreUnavailableError
 
 INTERVAL_SECONDS: Final = 600.0

@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.nats.cancellation import preserve_cancellation
 from serverless.nats.config import read_secret_file
 from serverless.resultstore.row import OutcomeRow

@@ -64,11 +64,6 @@ class ElectorDependencies:
     identity: str
 
 
-def new_elector(config: ElectionConfig, dependencies: ElectorDependencies) -> LeaderElector | None:
-    """Create the elector that `config` describes; None if its election is not enabled."""
-    return create_elector(election_from_config(config), dependencies)
-
-
 def election_from_config(config: ElectionConfig) -> LeaderElection | None:
     """Return the election that `config` describes; None if it is not enabled."""
     if not config.enabled:

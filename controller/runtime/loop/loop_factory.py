@@ -1,7 +1,6 @@
 """Creates the queues and control loops of a process, with its clock and metrics."""
 
 from random import Random
-from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -11,12 +10,8 @@ from controller.runtime.loop.control_loop import RECONCILE_TIMEOUT_SECONDS, Cont
 from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
 from controller.runtime.loop.reconcile import Reconciler
 from controller.runtime.queue.metrics import QueueMetrics, QueueMetricsObserver
-from controller.runtime.queue.ratelimit import ExponentialBackoff, RateLimiter
+from controller.runtime.queue.ratelimit import RateLimiter
 from controller.runtime.queue.workqueue import WorkQueue
-
-# The cause of a failure may end without an event that we watch, such as a quota that was raised.
-MIN_RETRY_SECONDS: Final = 0.005
-MAX_RETRY_SECONDS: Final = 30.0
 
 
 class LoopFactory:
@@ -28,14 +23,9 @@ class LoopFactory:
         self._clock = clock
         self._rng = rng
 
-    def new_queue(
-        self, name: str, rate_limiter: RateLimiter[ObjectKey] | None = None
-    ) -> WorkQueue[ObjectKey]:
-        """Create the queue of the loop `name`; without a limiter it retries within 30 s."""
-        limiter = rate_limiter or ExponentialBackoff[ObjectKey](
-            MIN_RETRY_SECONDS, MAX_RETRY_SECONDS
-        )
-        return WorkQueue(limiter, self._clock, QueueMetricsObserver(self._queue_metrics, name))
+    def new_queue(self, name: str, rate_limiter: RateLimiter[ObjectKey]) -> WorkQueue[ObjectKey]:
+        """Create the queue of the loop `name`."""
+        return WorkQueue(rate_limiter, self._clock, QueueMetricsObserver(self._queue_metrics, name))
 
     def new_loop(
         self,

@@ -66,9 +66,10 @@ class ControllerBuilder:
             informer.set_undecodable_handler(report)
         return self.on_change(kind, own_key(), Priority.CHANGED)
 
-    def owns(self, kind: Kind[Any], *, controller_only: bool = True) -> Self:
+    def owns(self, kind: Kind[Any], *, controller_only: bool = True, namespace: str = "") -> Self:
         """Reconcile the owner of each changed object of `kind`, as its owner references name it."""
-        return self.on_change(kind, owner_keys(self._reconciled_kind(), controller_only))
+        trigger = owner_keys(self._reconciled_kind(), controller_only)
+        return self.on_change(kind, trigger, namespace=namespace)
 
     def watches(
         self,

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from random import Random
@@ -51,14 +51,19 @@ MAX_INSTANCE_LENGTH: Final = 128  # of the reporting instance of an event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
-    """What a process watches, and how it serves, elects and stops.
+    """What a process watches, and how it retries, serves, elects and stops.
 
-    `namespaces` are those of every cache that sets no others; the empty name means all.
-    Without `leader_election` every process works, so there may be only one. Without
-    `probe_address` nothing is served; without `metrics_address` the metrics are at the probes'.
+    `version` is the product's, for the user agent. `namespaces` are those of every cache that sets
+    no others; the empty name means all. `new_rate_limiter` makes the limiter of each controller:
+    by default failures are retried as in client-go, after 5 ms to 1000 s for each key, and 10 a
+    second after the first 100 for all keys. Without `leader_election` every process works, so
+    there may be only one. Without `probe_address` nothing is served; without `metrics_address` the
+    metrics are at the probes'.
     """
 
+    version: str = ""
     namespaces: Sequence[str] = ("",)
+    new_rate_limiter: Callable[[Clock], RateLimiter[ObjectKey]] = default_rate_limiter
     leader_election: LeaderElection | None = None
     probe_address: tuple[str, int] | None = ("", 8080)
     metrics_address: tuple[str, int] | None = None
@@ -121,7 +126,8 @@ class Manager:
         KubeconfigError if that is invalid.
         """
         clock, registry, rng = SystemClock(), new_registry(), Random()  # noqa: S311 - jitter only
-        async with open_client(kubeconfig, name, registry, clock) as client:
+        user_agent = f"{name}/{options.version}" if options.version else name
+        async with open_client(kubeconfig, user_agent, registry, clock) as client:
             yield cls(name, client, options, registry, clock, rng)
 
     def cache(
@@ -137,17 +143,11 @@ class Manager:
         """
         return self._caches.cache(kind, namespaces, indexers)
 
-    def controller(
-        self, name: str, rate_limiter: RateLimiter[ObjectKey] | None = None
-    ) -> ControllerBuilder:
-        """Begin a controller, whose metrics and log lines have `name`; ValueError if it exists.
-
-        Without a rate limiter failures are retried as in client-go: after 5 ms to 1000 s for each
-        key, and 10 a second after the first 100 for all keys.
-        """
+    def controller(self, name: str) -> ControllerBuilder:
+        """Begin a controller, whose metrics and log lines have `name`; ValueError if it exists."""
         if name in self._controllers:
             raise ValueError(f"there is a controller {name} already")
-        queue = self._loop_factory.new_queue(name, rate_limiter or default_rate_limiter(self.clock))
+        queue = self._loop_factory.new_queue(name, self._options.new_rate_limiter(self.clock))
         builder = ControllerBuilder(name, queue, self._caches, self._loop_factory, self.recorder)
         self._controllers[name] = builder
         return builder

@@ -8,7 +8,7 @@ from typing import Final
 import nats.errors
 from nats.aio.msg import Msg
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.activator.auth.jwt import InvalidTokenError, JWTClaims, TokenSigner, decode_claims
 from serverless.activator.auth.permissions import publish_subjects, subscribe_subjects
 from serverless.activator.auth.worker_credentials import WorkerUser, parse_worker_user

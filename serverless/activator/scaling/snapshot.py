@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.clock import Clock
+from controller.runtime import Cache, Clock
 from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.demand_history import Demand
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState, observe_worker

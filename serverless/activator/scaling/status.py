@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from controller.runtime.events.event import truncate
+from controller.runtime import truncate
 from serverless.activator.queue_depths import QueueLoad
 from serverless.activator.scaling.observed_worker import ObservedWorker, WorkerState
 from serverless.activator.scaling.plan import ScalingSnapshot

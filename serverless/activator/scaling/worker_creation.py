@@ -6,9 +6,7 @@ is requested again, which returns the result of the first request.
 
 from dataclasses import dataclass
 
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.kind import key_of
-from controller.runtime.clock import Clock
+from controller.runtime import Clock, Writer, key_of
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.scaling.snapshot import ScalingState, is_creating_worker
 from serverless.activator.workers.create_backoff import next_create_failure

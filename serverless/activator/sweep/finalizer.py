@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Final
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.activator.sweep.decision import Existence
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record
 from serverless.activator.sweep.settle import RecordSettler

@@ -1,9 +1,6 @@
 """Checks whether the functions of records exist."""
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.client.client import Client
-from controller.runtime.errors import KubeError, NotFoundError
-from controller.runtime.key import ObjectKey
+from controller.runtime import Cache, Client, KubeError, NotFoundError, ObjectKey
 from serverless.activator.kinds import FUNCTIONS
 from serverless.activator.sweep.decision import Existence
 from shared.invocation.queue_names import parse_record_key

@@ -4,9 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from controller.runtime.clock import Clock
-from controller.runtime.errors import KubeError
-from controller.runtime.leader.rules import LeadershipLostError
+from controller.runtime import Clock, KubeError, LeadershipLostError
 from serverless.nats.errors import QueueError
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.activator.sweep.decision import (
     Existence,
     Finish,

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from controller.runtime.clock import Clock
+from controller.runtime import Clock
 from serverless.activator.workers.queue_resources import QueueResources
 from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import QueueError

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from controller.runtime.clock import Clock
-from controller.runtime.loop.bounded import run_bounded
+from controller.runtime import Clock, run_bounded
 from serverless.activator.sweep.decision import QUIET_MS
 from serverless.activator.sweep.function_existence import FunctionExistence
 from serverless.activator.sweep.invocation_store import InvocationStore, try_decode_record

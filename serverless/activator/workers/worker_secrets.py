@@ -3,11 +3,7 @@
 import base64
 from typing import Any
 
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.client.ownership import controller_reference
-from controller.runtime.errors import NotFoundError
-from controller.runtime.key import ObjectKey
+from controller.runtime import Client, NotFoundError, ObjectKey, Writer, controller_reference
 from serverless.activator.auth.worker_credentials import worker_user_of
 from serverless.activator.kinds import FUNCTIONS, WORKER_SECRETS
 from shared.v1alpha1 import names, wellknown

@@ -7,20 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from controller.caches import Caches
 from controller.kinds import GPU_UNITS, OPERATIONS
 from controller.namespaces import Namespaces
 from controller.object_reader import ObjectReader
 from controller.operation.reconciler import OperationReconciler
-from controller.operation.setup import create_control_loop
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.clock import SystemClock
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime import Client, EventRecorder, ObjectKey, SystemClock, Writer
 from hack.cluster.control_plane import ControlPlane
 from shared.time import format_timestamp
 from shared.v1alpha1.names import label_hash
@@ -32,7 +24,8 @@ from shared.v1alpha1.wellknown import (
     OPERATION_LABEL,
 )
 from tests.support.builders.config_maps import connect_client
-from tests.support.cluster.control_loops import run_control_loop
+from tests.support.cluster.caches import UnstartedCaches
+from tests.support.cluster.control_loops import new_controller_builder, run_control_loop
 from tests.support.wait.eventually import eventually
 
 DAY = 86400.0
@@ -47,16 +40,15 @@ async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]
 @asynccontextmanager
 async def sweeping(client: Client, namespace: str, retention: float) -> AsyncIterator[None]:
     """Run a sweeper of the namespace for the length of the block."""
-    clock, randomness = SystemClock(), Random(7)
+    clock = SystemClock()
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(client, everywhere, metrics, clock, randomness)
+    caches = UnstartedCaches(client, everywhere, clock)
     writer, lookup = Writer(client, caches.informers), ObjectReader(caches, client, everywhere)
     reconciler = OperationReconciler(caches, lookup, writer, clock, retention)
-    loop = create_control_loop(
-        reconciler, caches, LoopFactory(CollectorRegistry(), clock, randomness)
-    )
-    async with run_control_loop(loop, caches.operations.informers):
+    recorder = EventRecorder(client, clock, Random(7), "sweeper", "test")
+    controller = new_controller_builder(caches, recorder, clock).for_(OPERATIONS)
+    controller.reconcile(reconciler)
+    async with run_control_loop(controller.loop, caches.operations.informers):
         yield
 
 
@@ -162,8 +154,7 @@ async def sweep_as_of(client: Client, namespace: str, seen: Operation) -> None:
     """Run one pass of a sweeper that has only an old state of the operation."""
     clock = SystemClock()
     everywhere = Namespaces(stock=namespace, instance=namespace, system=namespace)
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(client, everywhere, metrics, clock, Random(7))
+    caches = UnstartedCaches(client, everywhere, clock)
     caches.operations.informers[0].observe_write(seen)
     lookup = ObjectReader(caches, client, everywhere)
     reconciler = OperationReconciler(caches, lookup, Writer(client, ()), clock, DAY)

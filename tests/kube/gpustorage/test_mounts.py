@@ -5,14 +5,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
 from controller.gpustorage.locks.lock_reconciler import LockReconciler
 from controller.kinds import GPU_STORAGES
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
@@ -35,6 +32,7 @@ from tests.support.builders.gpu_storages import (
 )
 from tests.support.builders.pods import PAUSED, is_ready, resume_pods
 from tests.support.builders.simulated_units import patch_unit, unit_pods, user_unit_manifest
+from tests.support.cluster.caches import UnstartedCaches
 from tests.support.cluster.in_process_controller import run_controller
 from tests.support.cluster.isolated_installation import (
     GARBAGE_COLLECTION_TIMEOUT_SECONDS,
@@ -155,10 +153,9 @@ async def test_a_lock_is_not_released_while_an_uncached_pod_exists(
 
 def late_mounts(site: IsolatedInstallation, client: Client) -> LockReconciler:
     """Create the controller's lock reconciler, with caches that were never filled."""
-    clock, randomness = SystemClock(), Random(7)
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(client, site.namespaces, metrics, clock, randomness)
-    recorder = EventRecorder(client, clock, randomness, "late", "test")
+    clock = SystemClock()
+    caches = UnstartedCaches(client, site.namespaces, clock)
+    recorder = EventRecorder(client, clock, Random(7), "late", "test")
     lookup = ObjectReader(caches, client, site.namespaces)
     return LockReconciler(caches, lookup, Writer(client, caches.informers), recorder)
 

@@ -3,15 +3,12 @@
 from random import Random
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from controller.apply.applier import ChildApplier
-from controller.caches import Caches
 from controller.gpustorage.errors import StaleCacheError
 from controller.gpustorage.volume_reconciler import VolumeReconciler
 from controller.kinds import GPU_STORAGES
 from controller.object_reader import ObjectReader
-from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.clock import SystemClock
@@ -29,6 +26,7 @@ from tests.support.builders.gpu_storages import (
     wait_storage_reason,
 )
 from tests.support.builders.simulated_units import user_unit_manifest
+from tests.support.cluster.caches import UnstartedCaches
 from tests.support.cluster.in_process_controller import controller_config, run_controller
 from tests.support.cluster.isolated_installation import IsolatedInstallation, ready_condition
 from tests.support.wait.eventually import eventually
@@ -225,10 +223,9 @@ async def test_a_new_leader_with_an_old_cache_does_not_adopt_a_foreign_pvc(
 
 def late_volumes(site: IsolatedInstallation, client: Client) -> VolumeReconciler:
     """Create the controller's volume reconciler, with caches that were never filled."""
-    clock, randomness = SystemClock(), Random(7)
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(client, site.namespaces, metrics, clock, randomness)
-    recorder = EventRecorder(client, clock, randomness, "late", "test")
+    clock = SystemClock()
+    caches = UnstartedCaches(client, site.namespaces, clock)
+    recorder = EventRecorder(client, clock, Random(7), "late", "test")
     sync = ChildApplier(GPU_STORAGES, Writer(client, caches.informers), recorder)
     config = controller_config(site)
     settings = storage_settings(config.storage, unit_settings(config, site.namespaces))

@@ -3,11 +3,36 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from random import Random
+from typing import Any, Final
 
-from controller.runtime.cache.informer import Informer
-from controller.runtime.loop.control_loop import ControlLoop
+from prometheus_client import CollectorRegistry
+
+from controller.runtime import (
+    Clock,
+    ControllerBuilder,
+    ControlLoop,
+    EventRecorder,
+    ExponentialBackoff,
+    Informer,
+)
+from controller.runtime.loop.loop_factory import LoopFactory
 from controller.runtime.process import lifecycle
+from controller.wiring import MAX_RETRY_SECONDS, MIN_RETRY_SECONDS
+from tests.support.cluster.caches import UnstartedCaches
+
+CONTROLLER_NAME: Final = "test"
+
+
+def new_controller_builder(
+    caches: UnstartedCaches, recorder: EventRecorder, clock: Clock
+) -> ControllerBuilder:
+    """Begin a controller over `caches`, as a manager does."""
+    loops = LoopFactory(CollectorRegistry(), clock, Random(7))
+    queue = loops.new_queue(
+        CONTROLLER_NAME, ExponentialBackoff(MIN_RETRY_SECONDS, MAX_RETRY_SECONDS)
+    )
+    return ControllerBuilder(CONTROLLER_NAME, queue, caches.shared_caches, loops, recorder)
 
 
 @asynccontextmanager

@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any
 
 import aiohttp
 import msgspec
 from prometheus_client import CollectorRegistry
 
+from controller.runtime import Client, Clock, Manager, SystemClock
 from controller.runtime.client.connect import open_client
-from controller.runtime.clock import Clock, SystemClock
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.config import (
     ActivatorElectionConfig,
@@ -18,7 +19,12 @@ from serverless.activator.config import (
     NamespacesConfig,
     NATSConfig,
 )
-from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets
+from serverless.activator.wiring import (
+    PROGRAM_NAME,
+    ActivatorWiring,
+    load_auth_secrets,
+    manager_options,
+)
 from shared.config.address import Address
 from tests.support.cluster.in_process_controller import LONG_LEASE
 from tests.support.cluster.isolated_installation import IsolatedInstallation
@@ -65,15 +71,21 @@ async def run_activator(
         aiohttp.ClientSession() as session,
         asyncio.TaskGroup() as group,
     ):
-        manager = ManagerBuilder(client, session, registry, clock).build(
-            config, load_auth_secrets(config)
-        )
+        manager = new_manager(client, registry, clock, config)
+        ActivatorWiring(manager, session, config, load_auth_secrets(config)).declare()
         group.create_task(manager.run(stop))
         try:
             await eventually(lambda: is_leading(registry))
             yield registry
         finally:
             stop.set()
+
+
+def new_manager(
+    client: Client, registry: CollectorRegistry, clock: Clock, config: Config
+) -> Manager:
+    """Create the manager of an activator process that uses `client`; nothing is declared."""
+    return Manager(PROGRAM_NAME, client, manager_options(config), registry, clock, Random())
 
 
 def without_leader_election(config: Config) -> Config:

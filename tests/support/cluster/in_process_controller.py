@@ -3,22 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any, Final
 
 import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, NamespacesConfig
+from controller.runtime import Client, Clock, Manager, SystemClock
 from controller.runtime.client.connect import open_client
-from controller.runtime.clock import SystemClock
-from controller.wiring import ManagerBuilder
+from controller.wiring import PROGRAM_NAME, declare_controllers, manager_options
 from shared.config.address import Address
 from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.wait.eventually import eventually
 
-FIELD_MANAGER = "gpu-runtime-controller"
 # A leader that loses its lease exits, and a busy machine loses a lease of fifteen seconds. A clean
 # stop releases the lease, so no test waits for its expiry.
 LONG_LEASE: Final[dict[str, Any]] = {
@@ -35,16 +35,24 @@ async def run_controller(
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     config = controller_config(installation, **changes)
     async with (
-        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), PROGRAM_NAME, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
-        manager = ManagerBuilder(client, registry, clock).build(config)
-        group.create_task(manager.run(stop))
+        group.create_task(new_controller(client, registry, clock, config).run(stop))
         try:
             await eventually(lambda: is_leading(registry))
             yield registry
         finally:
             stop.set()
+
+
+def new_controller(
+    client: Client, registry: CollectorRegistry, clock: Clock, config: Config
+) -> Manager:
+    """Create the manager of a controller process that uses `client`."""
+    manager = Manager(PROGRAM_NAME, client, manager_options(config), registry, clock, Random())
+    declare_controllers(manager, config)
+    return manager
 
 
 def controller_config(installation: IsolatedInstallation, **changes: Any) -> Config:
@@ -70,7 +78,5 @@ def config_without_leader_election(installation: IsolatedInstallation, **changes
 
 
 async def is_leading(registry: CollectorRegistry) -> bool:
-    status = registry.get_sample_value(
-        "leader_election_master_status", {"name": "gpu-runtime-controller"}
-    )
+    status = registry.get_sample_value("leader_election_master_status", {"name": PROGRAM_NAME})
     return status == 1.0

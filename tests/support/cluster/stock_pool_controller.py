@@ -5,43 +5,34 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from random import Random
 from typing import Any
 
-from prometheus_client import CollectorRegistry
-
-from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import ListerWatcher
-from controller.runtime.cache.writer import Writer
-from controller.runtime.client.client import Client
-from controller.runtime.clock import SystemClock
-from controller.runtime.events.recorder import EventRecorder
-from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime import Client, EventRecorder, Informer, ListerWatcher, SystemClock, Writer
 from controller.runtime.process.lifecycle import running as background
+from controller.stockpool import setup
 from controller.stockpool.reconciler import StockPoolReconciler
-from controller.stockpool.setup import create_control_loop
-from tests.support.cluster.control_loops import run_control_loop, run_informers
+from tests.support.cluster.caches import UnstartedCaches
+from tests.support.cluster.control_loops import (
+    new_controller_builder,
+    run_control_loop,
+    run_informers,
+)
 
 
 class InProcessStockPoolController:
     """A stock pool reconciler with its own caches, which follow `source` or else the client."""
 
     def __init__(self, client: Client, namespace: str, source: ListerWatcher | None = None) -> None:
-        clock, randomness = SystemClock(), Random(7)
-        metrics = InformerMetrics(CollectorRegistry())
+        clock = SystemClock()
         one_namespace = Namespaces(stock=namespace, instance=namespace, system=namespace)
-        self.caches = Caches(source or client, one_namespace, metrics, clock, randomness)
+        self.caches = UnstartedCaches(source or client, one_namespace, clock)
         event_client = Client(client.rest, "stock-pool-test")  # no faults, and not counted
-        self._recorder = EventRecorder(event_client, clock, randomness, "stock-pool-test", "test")
-        self.reconciler = StockPoolReconciler(
-            self.caches,
-            client,
-            Writer(client, self.caches.informers),
-            self._recorder,
-            clock,
-        )
-        loops = LoopFactory(CollectorRegistry(), clock, randomness)
-        self._loop = create_control_loop(self.reconciler, self.caches, one_namespace, loops)
+        self._recorder = EventRecorder(event_client, clock, Random(7), "stock-pool-test", "test")
+        writer = Writer(client, self.caches.informers)
+        self.reconciler = StockPoolReconciler(self.caches, client, writer, self._recorder, clock)
+        controller = new_controller_builder(self.caches, self._recorder, clock)
+        setup.add_triggers(controller, one_namespace)
+        controller.reconcile(self.reconciler, setup.WORKERS)
+        self._loop = controller.loop
 
     @property
     def informers(self) -> tuple[Informer[Any], ...]:

@@ -1,7 +1,7 @@
 """An activator whose process crashes at its nth write to Kubernetes, the API or the queue."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -10,16 +10,16 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.client.client import Client as KubeClient
+from controller.runtime import Client as KubeClient
+from controller.runtime import Clock, SystemClock
 from controller.runtime.client.connect import open_client
 from controller.runtime.client.rest import RestClient
-from controller.runtime.clock import Clock, SystemClock
 from serverless.activator.config import Config
-from serverless.activator.wiring import PROGRAM_NAME, ManagerBuilder, load_auth_secrets
+from serverless.activator.wiring import PROGRAM_NAME, ActivatorWiring, load_auth_secrets
 from serverless.nats.connection import QueueConnection
 from serverless.nats.errors import UnavailableError
 from serverless.nats.requests import JetStreamClient
-from tests.support.cluster.in_process_activator import without_leader_election
+from tests.support.cluster.in_process_activator import new_manager, without_leader_election
 from tests.support.faults.crashing_rest_client import CrashingRestClient
 
 READ_SUBJECTS = ("$JS.API.STREAM.INFO.", "$JS.API.STREAM.MSG.GET.", "$JS.API.CONSUMER.LIST.")
@@ -55,18 +55,16 @@ class CrashingNATSConnection:
         return self._connection.client
 
 
-class CrashingManagerBuilder(ManagerBuilder):
-    """Builds an activator whose leader counts its writes to the queue, too."""
+class CrashingActivatorWiring(ActivatorWiring):
+    """Declares an activator whose leader counts its writes to the queue, too."""
 
     def __init__(self, crashing_client: CrashingRestClient, *parts: Any) -> None:
         super().__init__(*parts)
         self._crashing_client = crashing_client
 
-    def _leader_jetstream(
-        self, connection: QueueConnection, fence: Callable[[], None]
-    ) -> JetStreamClient:
+    def _leader_jetstream(self, connection: QueueConnection) -> JetStreamClient:
         crashing = cast(QueueConnection, CrashingNATSConnection(connection, self._crashing_client))
-        return super()._leader_jetstream(crashing, fence)
+        return super()._leader_jetstream(crashing)
 
 
 class CrashingSession:
@@ -114,13 +112,15 @@ async def run_crashing_activator(
         )
         crashing_client = KubeClient(cast(RestClient, crashing), PROGRAM_NAME)
         crashing_session = cast(aiohttp.ClientSession, CrashingSession(session, crashing))
-        parts = (crashing_client, crashing_session, registry, clock)
-        builder = (
-            CrashingManagerBuilder(crashing, *parts)
+        alone = without_leader_election(config)
+        manager = new_manager(crashing_client, registry, clock, alone)
+        parts = (manager, crashing_session, alone, load_auth_secrets(alone))
+        wiring = (
+            CrashingActivatorWiring(crashing, *parts)
             if count_nats_writes
-            else ManagerBuilder(*parts)
+            else ActivatorWiring(*parts)
         )
-        manager = builder.build(without_leader_election(config), load_auth_secrets(config))
+        wiring.declare()
         process = group.create_task(manager.run(asyncio.Event()))
         try:
             yield crashing

@@ -12,10 +12,10 @@ from controller.runtime.client.connect import open_client
 from controller.runtime.client.rest import KubeRequest, LineStream, RestClient
 from controller.runtime.clock import SystemClock
 from controller.runtime.errors import UnreachableError
-from controller.wiring import ManagerBuilder
+from controller.wiring import PROGRAM_NAME
 from tests.support.cluster.in_process_controller import (
-    FIELD_MANAGER,
     config_without_leader_election,
+    new_controller,
 )
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 
@@ -91,7 +91,7 @@ async def run_crashing_controller(
     """
     registry, clock = CollectorRegistry(), SystemClock()
     async with (
-        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), PROGRAM_NAME, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
         crashing = CrashingRestClient(
@@ -100,10 +100,9 @@ async def run_crashing_controller(
             after_sending=after_sending,
             is_counted=is_counted,
         )
-        crashing_client = Client(cast(RestClient, crashing), FIELD_MANAGER)
-        manager = ManagerBuilder(crashing_client, registry, clock).build(
-            config_without_leader_election(installation)
-        )
+        crashing_client = Client(cast(RestClient, crashing), PROGRAM_NAME)
+        config = config_without_leader_election(installation)
+        manager = new_controller(crashing_client, registry, clock, config)
         process = group.create_task(manager.run(asyncio.Event()))
         try:
             yield crashing

@@ -15,10 +15,10 @@ from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.client.rest import LineStream
 from controller.runtime.clock import SystemClock
-from controller.wiring import ManagerBuilder
+from controller.wiring import PROGRAM_NAME
 from tests.support.cluster.in_process_controller import (
-    FIELD_MANAGER,
     config_without_leader_election,
+    new_controller,
 )
 from tests.support.cluster.isolated_installation import IsolatedInstallation
 
@@ -69,7 +69,7 @@ class LaggingClient(Client):
     """A client whose watches of one kind lag until `catch_up`."""
 
     def __init__(self, client: Client, kind: Kind[Any]) -> None:
-        super().__init__(client.rest, FIELD_MANAGER)
+        super().__init__(client.rest, PROGRAM_NAME)
         self._kind = kind
         self._may_deliver = asyncio.Event()
 
@@ -92,13 +92,12 @@ async def run_lagging_controller(
     """Run a controller alone, with lagging watches, for the length of the block."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     async with (
-        open_client(str(installation.kubeconfig), FIELD_MANAGER, registry, clock) as client,
+        open_client(str(installation.kubeconfig), PROGRAM_NAME, registry, clock) as client,
         asyncio.TaskGroup() as group,
     ):
         lagging_client = LaggingClient(client, kind)
-        manager = ManagerBuilder(lagging_client, registry, clock).build(
-            config_without_leader_election(installation, **changes)
-        )
+        config = config_without_leader_election(installation, **changes)
+        manager = new_controller(lagging_client, registry, clock, config)
         group.create_task(manager.run(stop))
         try:
             yield lagging_client

@@ -17,12 +17,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.cache.cache import Cache
-from controller.runtime.cache.informer import Informer
-from controller.runtime.cache.metrics import InformerMetrics
-from controller.runtime.cache.reflector import WatchScope
-from controller.runtime.key import ObjectKey
-from controller.runtime.loop.loop_factory import LoopFactory
+from controller.runtime import Manager, ManagerOptions, ObjectKey
 from serverless.activator.auth.worker_credentials import parse_worker_user
 from serverless.activator.config import Config
 from serverless.activator.kinds import FUNCTIONS, GPU_UNITS
@@ -82,28 +77,23 @@ class RecordedActivator:
         self.queue = RecordedQueue(given.get("kept", {}), given.get("consumers", ()))
         self.session = RecordedSession(given.get("status", 201))
         client, clock = self.cluster.client, self.cluster.clock
-        registry, randomness = CollectorRegistry(), Random(7)
-        metrics = InformerMetrics(registry)
-        scopes = WatchScope(FUNCTIONS, WHERE), WatchScope(GPU_UNITS, WHERE)
-        functions = Informer(client, scopes[0], metrics, clock, randomness)
-        by_request = {FUNCTION_INDEX: function_names}
-        units = Informer(client, scopes[1], metrics, clock, randomness, by_request)
-        self.cluster.fill([functions, units])
+        options, registry = ManagerOptions(namespaces=[WHERE]), CollectorRegistry()
+        manager = Manager(PROGRAM_NAME, client, options, registry, clock, Random(7))
+        manager.recorder = self.cluster.recorder
+        functions = manager.cache(FUNCTIONS)
+        units = manager.cache(GPU_UNITS, indexers={FUNCTION_INDEX: function_names})
+        self.cluster.fill([*functions.informers, *units.informers])
         connection = cast(QueueConnection, Connected(self.queue))
         self.leader = LeaderWiring(
+            manager,
             msgspec.convert({"runtimeApiURL": "http://api"}, Config),
-            client=client,
             session=cast(aiohttp.ClientSession, self.session),
             jetstream=JetStreamClient(connection),
-            recorder=self.cluster.recorder,
-            functions=Cache({WHERE: functions}),
-            units=Cache({WHERE: units}),
+            functions=functions,
+            units=units,
             worker_reports=WorkerReports(connection, QueueNames(), clock),
             worker_key=KEY,
-            fence=lambda: None,
-            loop_factory=LoopFactory(registry, clock, randomness),
             metrics=FunctionMetrics(registry),
-            clock=clock,
         )
         self.reconciler = self.leader.build_reconciler()
 

@@ -8,24 +8,21 @@ hash of their Deployments.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from random import Random
 from typing import Any, Final
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from controller.caches import Caches
 from controller.gpustorage import setup as storages
 from controller.gpuunit import setup as units
 from controller.object_reader import ObjectReader
 from controller.operation.reconciler import OperationReconciler
-from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.cache.writer import Writer
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.reconcile import ReconcileError, Result
 from controller.stockpool.reconciler import StockPoolReconciler
-from controller.wiring import CONTROLLER_NAME
+from controller.wiring import PROGRAM_NAME
 from tests.support.builders.gpu_units import unit_settings
+from tests.support.cluster.caches import UnstartedCaches
 from tests.unit.controller.gpustorage.storage_objects import SETTINGS
 from tests.unit.golden.data import Case, cases
 from tests.unit.golden.recorded_cluster import RecordedCluster
@@ -38,8 +35,8 @@ Turn = Callable[[ObjectKey], Awaitable[Result]]
 def turns(cluster: RecordedCluster) -> dict[str, Turn]:
     """Return the reconcile function of each kind."""
     client, clock, recorder = cluster.client, cluster.clock, cluster.recorder
-    metrics, where = InformerMetrics(CollectorRegistry()), unit_settings().namespaces
-    caches = Caches(client, where, metrics, clock, Random(7))
+    where = unit_settings().namespaces
+    caches = UnstartedCaches(client, where, clock)
     cluster.fill(caches.informers)
     writer, lookup = Writer(client, caches.informers), ObjectReader(caches, client, where)
     common = (caches, client, writer, recorder)
@@ -53,7 +50,7 @@ def turns(cluster: RecordedCluster) -> dict[str, Turn]:
 
 async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Run the given reconciles; return their writes, or only those that match `about`."""
-    cluster = RecordedCluster(given["found"], CONTROLLER_NAME)
+    cluster = RecordedCluster(given["found"], PROGRAM_NAME)
     turn_of = turns(cluster)
     for each in given["turns"]:
         kind, namespace, name = each.split(" ")

@@ -1,24 +1,19 @@
 """Caches that hold given objects, without a server."""
 
-from random import Random
-
 import msgspec
-from prometheus_client import CollectorRegistry
 
-from controller.caches import Caches
-from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.client.decoding import ObjectList
 from shared.v1alpha1.gpuunit import GPUUnit
 from tests.support.builders.gpu_units import unit_settings
 from tests.support.clocks.virtual_clock import VirtualClock
+from tests.support.cluster.caches import UnstartedCaches
 from tests.unit.controller.scripted_source import ScriptedSource
 
 
-def caches_with(*units: GPUUnit) -> Caches:
+def caches_with(*units: GPUUnit) -> UnstartedCaches:
     """Return caches of the usual namespaces that hold only these units."""
     clock = VirtualClock()
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(ScriptedSource(clock), unit_settings().namespaces, metrics, clock, Random(7))
+    caches = UnstartedCaches(ScriptedSource(clock), unit_settings().namespaces, clock)
     for namespace, informer in zip(
         unit_settings().namespaces.units, caches.units.informers, strict=True
     ):

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from controller.caches import Caches
 from controller.gpuunit.observation import observe_unit
 from controller.kinds import NODES, PODS
 from controller.runtime.client.kind import Kind
@@ -13,6 +12,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.wellknown import UNIT_LABEL
 from tests.support.builders.gpu_units import new_unit, unit_settings
 from tests.support.builders.operations import OPERATION_ID, new_claimed_stock
+from tests.support.cluster.caches import UnstartedCaches
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 NAMESPACES = unit_settings().namespaces
@@ -26,7 +26,9 @@ MADE = new_unit(
 )
 
 
-def put(caches: Caches, kind: Kind[Any], name: str, namespace: str = "", **body: Any) -> None:
+def put(
+    caches: UnstartedCaches, kind: Kind[Any], name: str, namespace: str = "", **body: Any
+) -> None:
     """Put an object into the caches, like a write or a watch does."""
     meta = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "resourceVersion": "1"}
     metadata = {**meta, **body.pop("metadata", {})}
@@ -37,7 +39,7 @@ def put(caches: Caches, kind: Kind[Any], name: str, namespace: str = "", **body:
 
 
 def put_pod(
-    caches: Caches, unit: GPUUnit, name: str, *, deleted: bool = False, **spec: Any
+    caches: UnstartedCaches, unit: GPUUnit, name: str, *, deleted: bool = False, **spec: Any
 ) -> None:
     """Put a pod of a unit into the caches."""
     metadata = {

@@ -1,14 +1,10 @@
 """Tests of the pool snapshot: an unreliable read gives no snapshot."""
 
-from random import Random
 from typing import Any, cast
 
 import pytest
-from prometheus_client import CollectorRegistry
 
-from controller.caches import Caches
 from controller.namespaces import Namespaces
-from controller.runtime.cache.metrics import InformerMetrics
 from controller.runtime.client.client import Client
 from controller.runtime.client.decoding import ObjectList, UndecodableObject
 from controller.runtime.client.kind import key_of
@@ -19,6 +15,7 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.clocks.virtual_clock import VirtualClock
+from tests.support.cluster.caches import UnstartedCaches
 from tests.unit.controller.scripted_source import ScriptedSource
 from tests.unit.controller.stockpool.pool_objects import new_pool, new_unit
 
@@ -44,8 +41,7 @@ class ScriptedReads:
 def views(pool: StockPool | Exception, *units: GPUUnit, unread: str = "") -> PoolSnapshotReader:
     clock = VirtualClock()
     names = Namespaces(stock="stock", instance="instance", system="system")
-    metrics = InformerMetrics(CollectorRegistry())
-    caches = Caches(ScriptedSource(clock), names, metrics, clock, Random(7))
+    caches = UnstartedCaches(ScriptedSource(clock), names, clock)
     lost = (UndecodableObject(ObjectKey("stock", unread), "u", "1", "why"),) if unread else ()
     reads = ScriptedReads(pool, ObjectList(list(units), "9", undecodable=lost))
     (stock, _) = caches.units.informers
