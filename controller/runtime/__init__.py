@@ -13,7 +13,7 @@ from controller.runtime.client.decoding import DeleteResult, ObjectList, Undecod
 from controller.runtime.client.kind import Kind, key_of
 from controller.runtime.client.objects import Object, ObjectMeta, OwnerReference
 from controller.runtime.client.ownership import controller_reference, is_controlled_by
-from controller.runtime.clock import Clock, SystemClock
+from controller.runtime.clock import Clock, SystemClock, TimerClock
 from controller.runtime.digest import json_digest
 from controller.runtime.errors import (
     AlreadyExistsError,
@@ -141,6 +141,7 @@ __all__ = [
     "SystemClock",
     "TerminalError",
     "ThrottledError",
+    "TimerClock",
     "TokenBucket",
     "Trigger",
     "UndecodableError",

@@ -1,18 +1,10 @@
-"""The clock: a protocol, so that tests can control time, and the clock of the system."""
+"""The clock: protocols, so that tests can control time, and the clock of the system."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
-
-
-class Timer(Protocol):
-    """A scheduled call."""
-
-    def cancel(self) -> None:
-        """Prevent the call; no effect if it was made."""
-        ...
 
 
 class Clock(Protocol):
@@ -29,6 +21,18 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait for `seconds`."""
         ...
+
+
+class Timer(Protocol):
+    """A scheduled call."""
+
+    def cancel(self) -> None:
+        """Prevent the call; no effect if it was made."""
+        ...
+
+
+class TimerClock(Clock, Protocol):
+    """A clock that also schedules calls, for timeouts and delayed keys."""
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Call `callback` when `monotonic()` has reached `when`."""

@@ -3,13 +3,13 @@
 import asyncio
 from types import TracebackType
 
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 
 
 class ClockTimeout:
     """`asyncio.timeout` of `seconds` on `clock`."""
 
-    def __init__(self, clock: Clock, seconds: float) -> None:
+    def __init__(self, clock: TimerClock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
         self._timeout = asyncio.timeout(None)

@@ -1,11 +1,15 @@
 """Tests of code rules that the import contracts and the linter cannot express."""
 
 import ast
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import controller.runtime
+import shared.clock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ["apiserver", "controller", "hack", "serverless", "shared", "tests"]
@@ -30,6 +34,18 @@ def test_shared_imports_the_standard_library_and_its_codec_only() -> None:
 def test_the_controller_library_never_says_gpu() -> None:
     texts = {path: path.read_text().lower() for path in (ROOT / "controller/runtime").rglob("*.py")}
     assert [path.name for path, text in texts.items() if "gpu" in text] == []
+
+
+def test_the_clock_of_the_library_has_the_shape_of_the_shared_clock() -> None:
+    library, programs = (
+        {
+            name: inspect.signature(each)
+            for name, each in vars(clock).items()
+            if not name.startswith("_")
+        }
+        for clock in (controller.runtime.Clock, shared.clock.Clock)
+    )
+    assert library == programs
 
 
 @pytest.mark.parametrize("package", PACKAGES)

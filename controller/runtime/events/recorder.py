@@ -12,7 +12,7 @@ from itertools import takewhile
 from random import Random
 from typing import Final
 
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.clock_timeout import ClockTimeout
 from controller.runtime.errors import KubeError, UnreachableError
 from controller.runtime.events.event import (
@@ -56,7 +56,12 @@ class EventRecorder:
     """
 
     def __init__(
-        self, client: EventWriter, clock: Clock, rng: Random, controller_name: str, instance: str
+        self,
+        client: EventWriter,
+        clock: TimerClock,
+        rng: Random,
+        controller_name: str,
+        instance: str,
     ) -> None:
         self._clock = clock
         self._rng = rng

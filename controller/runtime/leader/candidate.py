@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.clock_timeout import ClockTimeout
 from controller.runtime.errors import ConflictError, KubeError
 from controller.runtime.leader import rules
@@ -45,7 +45,7 @@ class Candidate:
         self,
         lock: ResourceLock,
         settings: ElectionSettings,
-        clock: Clock,
+        clock: TimerClock,
         metrics: LeaderMetrics,
         on_new_leader: Callable[[str], None],
     ) -> None:

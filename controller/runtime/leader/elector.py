@@ -28,7 +28,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.clock_timeout import ClockTimeout
 from controller.runtime.leader.candidate import Candidate, ResourceLock
 from controller.runtime.leader.metrics import LeaderMetrics
@@ -67,7 +67,7 @@ class LeaderElector:
         self,
         lock: ResourceLock,
         settings: ElectionSettings,
-        clock: Clock,
+        clock: TimerClock,
         rng: random.Random,
         metrics: LeaderMetrics,
         callbacks: ElectorCallbacks,

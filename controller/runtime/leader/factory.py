@@ -8,7 +8,7 @@ from typing import Protocol
 from prometheus_client import CollectorRegistry
 
 from controller.runtime.client.client import Client
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.events.series import ObjectReference
 from controller.runtime.key import ObjectKey
@@ -59,7 +59,7 @@ class ElectorDependencies:
     client: Client
     recorder: EventRecorder
     registry: CollectorRegistry
-    clock: Clock
+    clock: TimerClock
     rng: Random
     identity: str
 

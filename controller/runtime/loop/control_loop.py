@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from controller.runtime.cancellation import is_being_cancelled
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.clock_timeout import ClockTimeout
 from controller.runtime.errors import KubeError
 from controller.runtime.key import ObjectKey
@@ -58,7 +58,7 @@ class ControlLoop:
         queue: WorkQueue[ObjectKey],
         reconciler: Reconciler,
         metrics: LabelledLoopMetrics,
-        clock: Clock,
+        clock: TimerClock,
         rng: Random,
     ) -> None:
         self._options = options

@@ -4,7 +4,7 @@ from random import Random
 
 from prometheus_client import CollectorRegistry
 
-from controller.runtime.clock import Clock
+from controller.runtime.clock import TimerClock
 from controller.runtime.key import ObjectKey
 from controller.runtime.loop.control_loop import RECONCILE_TIMEOUT_SECONDS, ControlLoop, LoopOptions
 from controller.runtime.loop.metrics import LabelledLoopMetrics, LoopMetrics
@@ -17,7 +17,7 @@ from controller.runtime.queue.workqueue import WorkQueue
 class LoopFactory:
     """Creates the queue and the loop of each controller; one per process, for the metrics."""
 
-    def __init__(self, registry: CollectorRegistry, clock: Clock, rng: Random) -> None:
+    def __init__(self, registry: CollectorRegistry, clock: TimerClock, rng: Random) -> None:
         self._loop_metrics = LoopMetrics(registry)
         self._queue_metrics = QueueMetrics(registry, clock)
         self._clock = clock

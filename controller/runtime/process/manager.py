@@ -26,7 +26,7 @@ from controller.runtime.client.connection_monitor import (
 )
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
-from controller.runtime.clock import Clock, SystemClock
+from controller.runtime.clock import Clock, SystemClock, TimerClock
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.factory import ElectorDependencies, LeaderElection, create_elector
@@ -89,7 +89,7 @@ class Manager:
         client: Client,
         options: ManagerOptions,
         registry: CollectorRegistry,
-        clock: Clock,
+        clock: TimerClock,
         rng: Random,
     ) -> None:
         identity = f"{socket.gethostname()}_{uuid.uuid4()}"

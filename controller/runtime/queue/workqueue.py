@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
 
-from controller.runtime.clock import Clock, Timer
+from controller.runtime.clock import Timer, TimerClock
 from controller.runtime.queue.delay_queue import DelayQueue
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import RateLimiter
@@ -50,7 +50,7 @@ class WorkQueue(Generic[K]):
     """
 
     def __init__(
-        self, limiter: RateLimiter[K], clock: Clock, observer: QueueObserver | None = None
+        self, limiter: RateLimiter[K], clock: TimerClock, observer: QueueObserver | None = None
     ) -> None:
         self._limiter = limiter
         self._clock = clock

@@ -9,12 +9,12 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry
 
 from controller.runtime import (
-    Clock,
     ControllerBuilder,
     ControlLoop,
     EventRecorder,
     ExponentialBackoff,
     Informer,
+    TimerClock,
 )
 from controller.runtime.loop.loop_factory import LoopFactory
 from controller.runtime.process import lifecycle
@@ -25,7 +25,7 @@ CONTROLLER_NAME: Final = "test"
 
 
 def new_controller_builder(
-    caches: UnstartedCaches, recorder: EventRecorder, clock: Clock
+    caches: UnstartedCaches, recorder: EventRecorder, clock: TimerClock
 ) -> ControllerBuilder:
     """Begin a controller over `caches`, as a manager does."""
     loops = LoopFactory(CollectorRegistry(), clock, Random(7))

@@ -10,7 +10,7 @@ import aiohttp
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from controller.runtime import Client, Clock, Manager, SystemClock
+from controller.runtime import Client, Manager, SystemClock, TimerClock
 from controller.runtime.client.connect import open_client
 from hack.cluster.nats_server import NATSServer
 from serverless.activator.config import (
@@ -62,7 +62,7 @@ def activator_config(
 
 @asynccontextmanager
 async def run_activator(
-    config: Config, clock: Clock | None = None
+    config: Config, clock: TimerClock | None = None
 ) -> AsyncIterator[CollectorRegistry]:
     """Run an activator for the length of the block, which begins when it leads; its metrics."""
     registry, clock, stop = CollectorRegistry(), clock or SystemClock(), asyncio.Event()
@@ -82,7 +82,7 @@ async def run_activator(
 
 
 def new_manager(
-    client: Client, registry: CollectorRegistry, clock: Clock, config: Config
+    client: Client, registry: CollectorRegistry, clock: TimerClock, config: Config
 ) -> Manager:
     """Create the manager of an activator process that uses `client`; nothing is declared."""
     return Manager(PROGRAM_NAME, client, manager_options(config), registry, clock, Random())

@@ -10,7 +10,7 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from controller.config import Config, NamespacesConfig
-from controller.runtime import Client, Clock, Manager, SystemClock
+from controller.runtime import Client, Manager, SystemClock, TimerClock
 from controller.runtime.client.connect import open_client
 from controller.wiring import PROGRAM_NAME, declare_controllers, manager_options
 from shared.config.address import Address
@@ -47,7 +47,7 @@ async def run_controller(
 
 
 def new_controller(
-    client: Client, registry: CollectorRegistry, clock: Clock, config: Config
+    client: Client, registry: CollectorRegistry, clock: TimerClock, config: Config
 ) -> Manager:
     """Create the manager of a controller process that uses `client`."""
     manager = Manager(PROGRAM_NAME, client, manager_options(config), registry, clock, Random())

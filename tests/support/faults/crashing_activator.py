@@ -11,7 +11,7 @@ from nats.aio.msg import Msg
 from prometheus_client import CollectorRegistry
 
 from controller.runtime import Client as KubeClient
-from controller.runtime import Clock, SystemClock
+from controller.runtime import SystemClock, TimerClock
 from controller.runtime.client.connect import open_client
 from controller.runtime.client.rest import RestClient
 from serverless.activator.config import Config
@@ -95,7 +95,7 @@ async def run_crashing_activator(
     crash_at_write: int,
     after_sending: bool = True,
     count_nats_writes: bool = False,
-    clock: Clock | None = None,
+    clock: TimerClock | None = None,
 ) -> AsyncIterator[CrashingRestClient]:
     """Run an activator alone that crashes at write number `crash_at_write`.
 
