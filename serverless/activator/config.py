@@ -18,7 +18,7 @@ from shared.invocation.streams import StreamLimits
 class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, rename="camel"):
     """The leader election: the leader scales and sweeps, every replica authenticates workers."""
 
-    name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
+    name: Annotated[str, Meta(description="Name of the Lease that the leader holds.")] = (
         "gpu-runtime-activator"
     )
 
@@ -26,7 +26,7 @@ class ActivatorElectionConfig(LeaderElectionConfig, frozen=True, kw_only=True, r
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The only namespace that is watched."""
 
-    instance: Annotated[str, Meta(description="Where functions and their workers are.")] = (
+    instance: Annotated[str, Meta(description="Namespace of functions and their workers.")] = (
         INSTANCE_NAMESPACE
     )
 
@@ -35,10 +35,10 @@ class NATSConfig(QueueConfig, frozen=True, kw_only=True, rename="camel"):
     """The address of NATS for us and for workers, and its names and limits."""
 
     worker_url: Annotated[
-        str, Meta(description="Address of the queue for workers; empty: the same as nats.url.")
+        str, Meta(description="Address of NATS for workers; empty: the same as nats.url.")
     ] = msgspec.field(name="workerURL", default="")
     worker_account: Annotated[
-        str, Meta(description="The account at the queue that workers are put into.", min_length=1)
+        str, Meta(description="NATS account of the workers.", min_length=1)
     ] = "WORKERS"
     names: QueueNames = QueueNames()
     limits: StreamLimits = StreamLimits()
@@ -55,28 +55,29 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     namespaces: NamespacesConfig = NamespacesConfig()
     leader_election: ActivatorElectionConfig = ActivatorElectionConfig()
     runtime_api_url: Annotated[
-        str, Meta(description="Address of the runtime API, which makes workers.", min_length=1)
+        str, Meta(description="Address of the runtime API, which creates workers.", min_length=1)
     ] = msgspec.field(name="runtimeApiURL", default="http://127.0.0.1:8080")
     runtime_api_token_file: Annotated[
         str,
         Meta(
-            description="File that holds one token of both roles at the runtime API and nothing "
-            "else, read at each call; empty: it asks for none."
+            description="File that contains only a token with both roles of the runtime API; read "
+            "before each call. Empty: requests have no token."
         ),
     ] = ""
     nats: NATSConfig = NATSConfig()
     worker_key_file: Annotated[
-        str, Meta(description="File of the key from which workers' passwords follow.")
+        str, Meta(description="File with the key from which workers' passwords are derived.")
     ] = ""
     callout_user: Annotated[
-        str, Meta(description="User name at the queue of who lets workers in; empty: anonymous.")
+        str, Meta(description="NATS user that answers the auth callout; empty: anonymous.")
     ] = ""
     callout_password_file: Annotated[
-        str, Meta(description="File that holds that user's password; read at each connect.")
+        str, Meta(description="File with that user's password; read at each connect.")
     ] = ""
     callout_seed_file: Annotated[
-        str, Meta(description="File of the seed that signs who workers are at the queue.")
+        str, Meta(description="File with the account seed that signs the NATS tokens of workers.")
     ] = ""
     workers: Annotated[
-        int, Meta(description="How many functions are worked on at once.", ge=1, le=100)
+        int,
+        Meta(description="Number of functions that are reconciled at the same time.", ge=1, le=100),
     ] = 32

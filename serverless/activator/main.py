@@ -34,7 +34,7 @@ from shared.config.version import product_version
 
 PROGRAM: Final = command_line.ProgramDescription(
     name="serverless.activator",
-    description="Gives each function as many workers as its queue needs.",
+    description="Scales the workers of each function with its queue.",
     config_type=Config,
     flag_keys=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
 )

@@ -26,7 +26,7 @@ class FunctionMetrics:
         self.settle_metrics = SettleMetrics(registry)
         self.cold_start_seconds = Histogram(
             "gpuruntime_function_cold_start_seconds",
-            "From the acceptance of an invocation that found no ready worker to its first run.",
+            "Seconds from the acceptance of an invocation without a ready worker to its run.",
             buckets=COLD_START_BUCKETS,
             registry=registry,
         )
@@ -64,13 +64,13 @@ class FunctionCollector(Collector):
         loads = {name: consumer.load for name, consumer in self._queue_depths.get_all().items()}
         now = now_ms(self._clock)
         yield self._by_function(
-            "queue_depth", "Invocations that wait.", {k: v.queued for k, v in loads.items()}
+            "queue_depth", "Queued invocations.", {k: v.queued for k, v in loads.items()}
         )
         yield self._by_function(
-            "running", "Invocations that run.", {k: v.running for k, v in loads.items()}
+            "running", "Running invocations.", {k: v.running for k, v in loads.items()}
         )
         ages = {k: (now - at) / 1000 for k, at in self._sweep.oldest_queued_times().items()}
-        yield self._by_function("oldest_seconds", "Age of the oldest that waits.", ages)
+        yield self._by_function("oldest_seconds", "Age of the oldest queued one in seconds.", ages)
         yield self._workers()
         yield self._dead_letters()
         yield self._records_used()
@@ -94,7 +94,7 @@ class FunctionCollector(Collector):
 
     def _dead_letters(self) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
-            "gpuruntime_dead_letters", "Dead letters that are kept.", labels=["function"]
+            "gpuruntime_dead_letters", "Dead letters in the stream.", labels=["function"]
         )
         letters = self._sweep.dead_letter_counts
         if letters is not None and self._is_leader():
@@ -106,7 +106,7 @@ class FunctionCollector(Collector):
 
     def _records_used(self) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
-            "gpuruntime_invocation_records_used_ratio", "How much of the room for records is taken."
+            "gpuruntime_invocation_records_used_ratio", "Used share of the space for records."
         )
         if self._is_leader():
             family.add_metric([], self._sweep.records_used_ratio)

@@ -20,7 +20,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             "$KUBECONFIG or ~/.kube/config."
         ),
     ] = ""
-    namespace: Annotated[str, Meta(description="Where the Secret is.")] = SYSTEM_NAMESPACE
-    log_level: Annotated[LogLevel, Meta(description="The least severe lines that are logged.")] = (
-        "info"
-    )
+    namespace: Annotated[str, Meta(description="Namespace of the Secret.")] = SYSTEM_NAMESPACE
+    log_level: Annotated[
+        LogLevel, Meta(description="Lowest level of the lines that are logged.")
+    ] = "info"

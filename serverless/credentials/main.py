@@ -20,7 +20,7 @@ from shared.config.loader import ConfigurationError
 FIELD_MANAGER: Final = "gpu-runtime-credentials"
 PROGRAM: Final = command_line.ProgramDescription(
     name="serverless.credentials",
-    description="Makes the passwords of the queue's users where they are missing, and ends.",
+    description="Creates the missing passwords of the NATS users, and exits.",
     config_type=Config,
     flag_keys=("kubeconfig", "namespace", "logLevel"),
 )

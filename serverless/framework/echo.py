@@ -12,7 +12,7 @@ from typing import NoReturn
 from serverless.framework import Invocation, Response, Retryable, serve
 
 
-class ToldToFailError(Exception):
+class RequestedFailureError(Exception):
     """The caller requested a failure."""
 
 
@@ -23,11 +23,11 @@ async def echo(invocation: Invocation) -> Response:
     if "exit" in attributes:
         exit_process(int(attributes["exit"]))
     if "fail" in attributes:
-        raise ToldToFailError(attributes["fail"])
+        raise RequestedFailureError(attributes["fail"])
     if "failRetryably" in attributes:
         raise Retryable(attributes["failRetryably"])
     if invocation.attempt <= int(attributes.get("failAttempts", 0)):
-        raise Retryable(f"told to fail {attributes['failAttempts']} attempts")
+        raise Retryable(f"failAttempts is {attributes['failAttempts']}")
     body = b"x" * int(attributes["answerBytes"]) if "answerBytes" in attributes else invocation.body
     return Response(body, int(attributes.get("statusCode", 200)), invocation.content_type)
 

@@ -95,7 +95,7 @@ class _InvokeRoute:
                 request.headers, request.headers.get("Content-Type", ""), body
             )
         except (KeyError, ValueError) as error:
-            raise web.HTTPBadRequest(text=f"not from a worker: {error!r}") from error
+            raise web.HTTPBadRequest(text=f"not a request of a worker: {error!r}") from error
         with logfmt.log_context(
             invocationID=invocation.id, run=invocation.run, attempt=invocation.attempt
         ):

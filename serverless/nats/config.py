@@ -12,12 +12,12 @@ from shared.config.loader import ConfigurationError
 class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The address of NATS and the user of this process."""
 
-    url: Annotated[str, Meta(description="Address of the queue.", min_length=1)] = (
+    url: Annotated[str, Meta(description="Address of NATS.", min_length=1)] = (
         "nats://127.0.0.1:4222"
     )
-    user: Annotated[str, Meta(description="User name at the queue; empty: anonymous.")] = ""
+    user: Annotated[str, Meta(description="NATS user; empty: anonymous.")] = ""
     password_file: Annotated[
-        str, Meta(description="File that holds the user's password; read at each connect.")
+        str, Meta(description="File with the user's password; read at each connect.")
     ] = ""
 
 

@@ -59,5 +59,5 @@ def request_error_of(error: Exception, subject: str) -> QueueError:
     """Return the error of a request that got no reply."""
     if isinstance(error, nats.errors.NoRespondersError):
         return NoResponderError(f"{subject}: there is no subscriber")
-    reason = "no answer in time" if isinstance(error, TimeoutError) else str(error)
+    reason = "no reply in time" if isinstance(error, TimeoutError) else str(error)
     return UnavailableError(f"{subject}: {reason or type(error).__name__}")

@@ -238,7 +238,7 @@ def parse_api_response(data: bytes) -> JsonObject:
     try:
         reply: JsonObject = msgspec.json.decode(data, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise QueueError(f"not an answer of JetStream: {error}") from error
+        raise QueueError(f"not a reply of JetStream: {error}") from error
     if (error_info := reply.get("error")) is not None:
         raise api_error_of(error_info.get("err_code", 0), error_info.get("description", "refused"))
     return reply

@@ -28,8 +28,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     log_level: LogLevel = "info"
     nats: NATSConfig = NATSConfig()
     dsn_file: Annotated[
-        str, Meta(description="File that holds the address of PostgreSQL, with user and password.")
+        str, Meta(description="File with the address of PostgreSQL, including user and password.")
     ] = ""
     retention: Annotated[
-        Duration, Meta(description="How long an outcome is kept after it has come.")
+        Duration, Meta(description="How long an outcome is kept after the end of its run.")
     ] = Duration(90 * 24 * 3600)

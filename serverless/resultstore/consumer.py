@@ -149,5 +149,5 @@ def decode_outcome_on(subject: str, data: bytes, queue_names: QueueNames) -> Out
     """Return the outcome of a message; raises ValueError if it is of another subject."""
     outcome = decode_outcome(data)
     if queue_names.result_subject(outcome.function_name) != subject:
-        raise ValueError(f"an outcome of {outcome.function_name!r} was told on {subject}")
+        raise ValueError(f"an outcome of {outcome.function_name!r} was published on {subject}")
     return outcome

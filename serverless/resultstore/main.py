@@ -36,7 +36,7 @@ from shared.config.version import product_version
 PROGRAM_NAME: Final = "gpu-runtime-result-store"
 PROGRAM: Final = command_line.ProgramDescription(
     name="serverless.resultstore",
-    description="Keeps the outcomes of invocations in PostgreSQL.",
+    description="Stores the outcomes of invocations in PostgreSQL.",
     config_type=Config,
     flag_keys=("probeAddr", "metricsAddr", "logLevel"),
 )

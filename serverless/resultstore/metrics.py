@@ -9,16 +9,16 @@ class OutcomeMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.stored = Counter(
             "gpuruntime_outcomes_stored",
-            "Outcomes that PostgreSQL has taken, repetitions too.",
+            "Outcomes that PostgreSQL has stored, including repeated ones.",
             registry=registry,
         )
         self.refused = Counter(
             "gpuruntime_outcomes_refused",
-            "Outcomes that cannot be read or stored.",
+            "Outcomes that are unreadable or that PostgreSQL refused.",
             registry=registry,
         )
         self.failed = Counter(
             "gpuruntime_outcome_batches_failed",
-            "Batches that have to be tried again.",
+            "Batches of outcomes that were not stored and are retried.",
             registry=registry,
         )

@@ -25,7 +25,7 @@ def parse(arguments: Sequence[str]) -> CommandLine:
     parser = _parser()
     namespace = parser.parse_args(arguments)
     if namespace.once and not namespace.local:
-        parser.error("--once needs --local")
+        parser.error("--once requires --local")
     for path in (namespace.local, namespace.once):
         if path and not path.is_file():
             parser.error(f"{path} is not a file")
@@ -35,33 +35,41 @@ def parse(arguments: Sequence[str]) -> CommandLine:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m serverless.worker",
-        description="Runs the invocations of one function with the framework beside it.",
-        epilog="Without --local everything is read from the environment; see docs/serverless.md. "
+        description="Runs the invocations of one function: calls its framework for each.",
+        epilog="Without --local all settings are environment variables; see docs/serverless.md. "
         "Exit status: 0 clean stop, 1 runtime failure, 2 bad configuration.",
         allow_abbrev=False,
     )
-    parser.add_argument("--local", type=Path, metavar="FILE", help="serve this file on a desk")
+    parser.add_argument("--local", type=Path, metavar="FILE", help="run this file as framework")
     parser.add_argument(
-        "--once", type=Path, metavar="PAYLOAD", help="run it once with this payload, and no queue"
+        "--once", type=Path, metavar="PAYLOAD", help="run it once with this payload, without NATS"
     )
     parser.add_argument(
-        "--request-id", type=_request_id, default="local", metavar="ID", help="default: local"
+        "--request-id",
+        type=_request_id,
+        default="local",
+        metavar="ID",
+        help="the function; default: local",
     )
     parser.add_argument(
         "--nats-url",
         default="nats://127.0.0.1:4222",
         metavar="URL",
-        help="where the invocations are; default: nats://127.0.0.1:4222",
+        help="the address of NATS; default: nats://127.0.0.1:4222",
     )
     parser.add_argument(
-        "--concurrency", type=_concurrency, default=1, metavar="N", help="default: 1"
+        "--concurrency",
+        type=_concurrency,
+        default=1,
+        metavar="N",
+        help="invocations at a time; default: 1",
     )
     return parser
 
 
 def _request_id(text: str) -> str:
     if not is_function_name(text):
-        problem = f"{text!r} is not one: lower case letters, digits and -, at most 48"
+        problem = f"{text!r} is invalid: use at most 48 lower case letters, digits and -"
         raise argparse.ArgumentTypeError(problem)
     return text
 

@@ -34,7 +34,7 @@ def parse_delivery(subject: str, reply: str, data: bytes, headers: Mapping[str, 
     """Parse the reply subject of a delivery; raises ValueError if it is not of a stream."""
     tokens = reply.split(".")
     if not reply.startswith("$JS.ACK.") or len(tokens) < _SHORT_REPLY_TOKENS:
-        raise ValueError(f"{reply!r} is no reply subject of a stream")
+        raise ValueError(f"{reply!r} is not a reply subject of a stream")
     first = 2 if len(tokens) == _SHORT_REPLY_TOKENS else 4
     sequence, nanoseconds = int(tokens[first + 3]), int(tokens[first + 5])
     return Delivery(

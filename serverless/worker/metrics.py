@@ -22,19 +22,19 @@ class WorkerMetrics:
         )
         self._attempts = Counter(
             "gpuruntime_invocation_attempts",
-            "Attempts that this worker began.",
+            "Attempts that this worker started.",
             ("function",),
             registry=registry,
         )
         self._queue_seconds = Histogram(
             "gpuruntime_invocation_queue_seconds",
-            "From the acceptance of a run to the beginning of its first attempt.",
+            "Seconds from the acceptance of a run to the start of its first attempt.",
             buckets=_BUCKETS,
             registry=registry,
         )
         self._run_seconds = Histogram(
             "gpuruntime_invocation_run_seconds",
-            "From the beginning of the last attempt to the outcome.",
+            "Seconds from the start of the last attempt to the outcome.",
             buckets=_BUCKETS,
             registry=registry,
         )

@@ -85,8 +85,8 @@ class Worker:
     def not_ready(self) -> list[str]:
         """Return why no invocation can be run now; empty if one can."""
         is_met = {
-            "the queue does not answer": self._connection.is_connected,
-            "the framework does not answer": self._framework.healthy.is_set(),
+            "the queue is not connected": self._connection.is_connected,
+            "the framework is not healthy": self._framework.healthy.is_set(),
             "the worker is draining": not self._puller.is_draining,
         }
         return [reason for reason, is_well in is_met.items() if not is_well]

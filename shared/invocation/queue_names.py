@@ -11,22 +11,20 @@ from shared.invocation.ids import is_function_name, is_invocation_id
 class QueueNames(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The names in the queue; the API, the activator and the workers must agree on them."""
 
-    prefix: Annotated[str, Meta(description="What every subject begins with.")] = (
-        "runtime.serverless"
+    prefix: Annotated[str, Meta(description="Prefix of all subjects.")] = "runtime.serverless"
+    invocations_stream: Annotated[str, Meta(description="Stream of queued calls.")] = (
+        "RUNTIME_INVOCATIONS"
     )
-    invocations_stream: Annotated[str, Meta(description="The work queue.")] = "RUNTIME_INVOCATIONS"
-    results_stream: Annotated[str, Meta(description="The stream of outcomes.")] = "RUNTIME_RESULTS"
-    dead_letter_stream: Annotated[str, Meta(description="The stream of dead letters.")] = (
-        "RUNTIME_DLQ"
-    )
-    record_bucket: Annotated[str, Meta(description="The bucket of the records.")] = (
+    results_stream: Annotated[str, Meta(description="Stream of outcomes.")] = "RUNTIME_RESULTS"
+    dead_letter_stream: Annotated[str, Meta(description="Stream of dead letters.")] = "RUNTIME_DLQ"
+    record_bucket: Annotated[str, Meta(description="Key-value bucket of records.")] = (
         "runtime-invocations"
     )
-    worker_bucket: Annotated[str, Meta(description="The bucket of the workers' reports.")] = (
+    worker_bucket: Annotated[str, Meta(description="Key-value bucket of worker reports.")] = (
         "runtime-workers"
     )
     body_bucket: Annotated[
-        str, Meta(description="The object bucket of large bodies; -<requestID> is added.")
+        str, Meta(description="Object bucket of large bodies; `-<requestID>` is appended.")
     ] = "runtime-bodies"
 
     def call_subject(self, function_name: str, invocation_id: str) -> str:

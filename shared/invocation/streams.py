@@ -21,25 +21,25 @@ JetStreamConfig = dict[str, Any]
 class StreamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The size, the retention and the replicas of the queue's streams."""
 
-    replicas: Annotated[int, Meta(description="Copies of every stream.", ge=1, le=5)] = 1
+    replicas: Annotated[int, Meta(description="Replicas of every stream.", ge=1, le=5)] = 1
     record_retention: Annotated[
         Duration,
-        Meta(description="How long a record is kept after its last change, and ten minutes more."),
+        Meta(description="How long a record is kept after its last change; 10 minutes are added."),
     ] = Duration(72 * 3600)
     result_retention: Annotated[
-        Duration, Meta(description="How long the stream of outcomes keeps one.")
+        Duration, Meta(description="How long the stream keeps an outcome.")
     ] = Duration(72 * 3600)
     dead_letter_retention: Annotated[
-        Duration, Meta(description="How long a dead letter is kept.")
+        Duration, Meta(description="How long the stream keeps a dead letter.")
     ] = Duration(14 * 24 * 3600)
     max_queued_messages: Annotated[
-        int, Meta(description="Messages that the whole work queue holds.", ge=1)
+        int, Meta(description="Maximum number of queued messages of all functions.", ge=1)
     ] = 1_000_000
     max_stream_bytes: Annotated[
         int,
         Meta(
-            description="Bytes that the work queue, the results, the dead letters and the "
-            "records may take, each.",
+            description="Maximum bytes of each: the work queue, the results, the dead letters "
+            "and the records.",
             ge=1,
         ),
     ] = 1024**3

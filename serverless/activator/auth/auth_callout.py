@@ -67,7 +67,7 @@ def callout_response(
     user, nkey = authenticate(request, policy), str(request.get("user_nkey", ""))
     response: JWTClaims = {"type": "authorization_response", "version": 2}
     if user is None:
-        response["error"] = "not a worker of a function that there is"
+        response["error"] = "unknown worker or wrong password"
     else:
         response["jwt"] = signer.sign(user_jwt_claims(user, nkey, policy), now_seconds)
     server = str(request.get("server_id", {}).get("id", ""))

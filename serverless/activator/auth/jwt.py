@@ -25,7 +25,7 @@ class TokenSigner:
             self._key_pair = nkeys.from_seed(bytearray(seed.encode()))
             self.issuer: str = self._key_pair.public_key.decode()
         except (nkeys.NkeysError, ValueError) as error:
-            raise ValueError(f"not the seed of an account: {error}") from error
+            raise ValueError(f"not a valid account seed: {error}") from error
 
     def sign(self, claims: JWTClaims, issued_at: int) -> str:
         """Return a signed token; `issued_at` is in seconds since 1970."""

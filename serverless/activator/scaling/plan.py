@@ -13,9 +13,9 @@ from shared.v1alpha1.function import FunctionSpec
 class RemovalReason(StrEnum):
     """Why a worker is removed, for the Event."""
 
-    LOST = "it has no place"
+    LOST = "it has no node"
     OUTDATED = "the function has changed"
-    SURPLUS = "it is not needed"
+    SURPLUS = "it is no longer needed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ class SettleMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._finished = Counter(
             "gpuruntime_invocations_finished",
-            "Invocations whose outcome this activator recorded: nobody else could finish them.",
+            "Invocations that no worker could finish: this activator recorded their outcome.",
             ("function", "outcome"),
             registry=registry,
         )

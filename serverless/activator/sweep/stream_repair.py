@@ -32,7 +32,7 @@ class StreamSetup:
         self._stream_configs = stream_configs
         self._clock = clock
         self._ready = asyncio.Event()
-        self._last_error = "they have not been asked for yet"
+        self._last_error = "not checked yet"
 
     def not_ready(self) -> list[str]:
         """Return why streams may be missing; empty once all of them existed."""

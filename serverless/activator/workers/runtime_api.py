@@ -80,7 +80,7 @@ class RuntimeAPIClient:
         if status in (HTTPStatus.OK, HTTPStatus.CREATED):
             return Created(is_deleted=bool(data.get("deleted")))
         return (
-            Pending("it is being made")
+            Pending("the worker is being created")
             if status == HTTPStatus.ACCEPTED
             else parse_error(status, data)
         )
@@ -119,7 +119,7 @@ class RuntimeAPIClient:
                 return response.status, parse_envelope(await response.read())
         except (aiohttp.ClientError, TimeoutError) as error:
             reason = str(error) or type(error).__name__
-            return 0, {"message": f"the runtime API does not answer: {reason}"}
+            return 0, {"message": f"the runtime API does not respond: {reason}"}
         except ConfigurationError as error:
             return 0, {"message": str(error)}
 
@@ -134,8 +134,7 @@ def authorization_header(token_file: str) -> dict[str, str]:
     token = read_secret_file(token_file, TOKEN_FILE_KEY)
     if len(token.split()) != 1 or not token.isprintable():
         raise ConfigurationError(
-            f"{TOKEN_FILE_KEY}: {token_file!r} must hold one token and nothing else, "
-            "as callers send it"
+            f"{TOKEN_FILE_KEY}: {token_file!r} must contain one token and nothing else"
         )
     return {hdrs.AUTHORIZATION: f"Bearer {token}"}
 
@@ -145,7 +144,7 @@ def parse_envelope(payload: bytes) -> dict[str, Any]:
     try:
         envelope = msgspec.json.decode(payload, type=dict[str, Any]) if payload else {}
     except msgspec.DecodeError:
-        return {"message": "the answer of the runtime API cannot be read"}
+        return {"message": "the response of the runtime API is not a JSON object"}
     content = envelope.get("data", envelope.get("error"))
     return content if isinstance(content, dict) else {}
 

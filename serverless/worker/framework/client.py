@@ -73,9 +73,9 @@ class FrameworkClient:
                 skip_auto_headers=_SKIPPED_AUTO_HEADERS,
             )
         except (aiohttp.ClientConnectionError, OSError) as error:
-            return NoResponse(f"the framework went away without an answer ({error})")
+            return NoResponse(f"no response from the framework ({error})")
         except aiohttp.ClientError as error:
-            return InvalidResponse(f"the framework's answer is not HTTP ({type(error).__name__})")
+            return InvalidResponse(f"the framework's response is not HTTP ({type(error).__name__})")
         async with response:
             return await _read_response(response, memory.response)
 
@@ -104,9 +104,7 @@ async def _read_response(
                 size = MAX_PAYLOAD_BYTES
                 await reservation.acquire(size)
     except (aiohttp.ClientError, OSError) as error:
-        return InvalidResponse(
-            f"the framework's answer ends in the middle ({type(error).__name__})"
-        )
+        return InvalidResponse(f"the framework's response is incomplete ({type(error).__name__})")
     return FrameworkResponse(
         status=response.status,
         content_type=valid_content_type(response.headers.get("Content-Type", "")),

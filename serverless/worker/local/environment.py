@@ -81,9 +81,9 @@ async def _watch_exit(
     child: asyncio.subprocess.Process, script: Path, *, must_stay_up: bool
 ) -> None:
     if status := await child.wait():
-        raise LocalError(f"{script} has ended with status {status}")
+        raise LocalError(f"{script} exited with status {status}")
     if must_stay_up:
-        raise LocalError(f"{script} has ended without an answer: does it call serve?")
+        raise LocalError(f"{script} exited without a response: does it call serve?")
     log.warning("function_ended", extra={"script": str(script)})
 
 
@@ -111,7 +111,7 @@ async def prepare_queue(url: str, function_name: str) -> None:
     try:
         await client.connect(url, allow_reconnect=False, error_cb=_ignore_error)
     except (nats.errors.Error, OSError, TimeoutError) as error:
-        raise LocalError(f"no queue at {redact_url(url)}: {error}") from error
+        raise LocalError(f"cannot connect to NATS at {redact_url(url)}: {error}") from error
     jetstream = JetStreamClient(OpenClient(client))
     try:
         for config in (
@@ -134,7 +134,7 @@ async def _create(jetstream: JetStreamClient, verb: str, config: JetStreamConfig
     except QueueError as error:
         if isinstance(error, JetStreamApiError) and error.code in _ALREADY_EXISTS_CODES:
             return
-        raise LocalError(f"the queue refuses $JS.API.{verb}: {error}") from error
+        raise LocalError(f"NATS refused $JS.API.{verb}: {error}") from error
 
 
 async def _ignore_error(_: Exception) -> None:

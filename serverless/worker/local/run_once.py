@@ -38,7 +38,7 @@ async def run_once(endpoint: FrameworkEndpoint, function_name: str, payload: byt
             async with asyncio.timeout(START_TIMEOUT_SECONDS):
                 await _wait_until_healthy(framework)
         except TimeoutError:
-            sys.stderr.write(f"the function does not answer after {START_TIMEOUT_SECONDS:g} s\n")
+            sys.stderr.write(f"the function is not healthy after {START_TIMEOUT_SECONDS:g} s\n")
             return ExitCode.FAILURE
         headers = request_headers(record_key(function_name, "once"), record)
         outcome = decide_result(

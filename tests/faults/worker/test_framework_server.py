@@ -82,7 +82,10 @@ async def test_the_echo_framework_follows_its_attributes(socket: Path) -> None:
             assert (failed.status, failed.is_retryable) == (500, True)
         failed = await asked(socket, fail="so")
         assert isinstance(failed, FrameworkResponse)
-        assert (failed.is_retryable, failed.body) == (False, b'{"error": "ToldToFailError: so"}')
+        assert (failed.is_retryable, failed.body) == (
+            False,
+            b'{"error": "RequestedFailureError: so"}',
+        )
 
 
 async def test_paths_are_those_of_the_environment_and_strangers_are_refused(socket: Path) -> None:

@@ -226,7 +226,7 @@ async def test_a_framework_that_never_starts_costs_no_attempt(
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         socket = Path(folder) / "framework.sock"
         async with run_worker(nats_server.admin_url, harness.function_name, socket) as worker:
-            only_the_framework = ["the framework does not answer"]
+            only_the_framework = ["the framework is not healthy"]
             await eventually(lambda: immediate(worker.not_ready()), only_the_framework.__eq__)
             await eventually(lambda: harness.worker_report("worker-1"))
             record, _ = await harness.read_record("patient")

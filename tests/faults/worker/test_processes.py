@@ -175,7 +175,7 @@ async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
     desk = await started("--local", str(script), "--once", str(payload))
     _, errors = await desk.communicate()
     assert desk.returncode == 1
-    assert b"has ended without an answer: does it call serve?" in errors
+    assert b"exited without a response: does it call serve?" in errors
 
 
 async def test_ctrl_c_ends_a_slow_local_call_without_a_traceback(tmp_path: Path) -> None:

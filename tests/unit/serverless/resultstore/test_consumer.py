@@ -29,5 +29,5 @@ def test_an_outcome_is_read_from_the_subject_of_its_function() -> None:
 
 
 def test_an_outcome_on_the_subject_of_another_function_is_refused() -> None:
-    with pytest.raises(ValueError, match="'fn' was told on"):
+    with pytest.raises(ValueError, match="'fn' was published on"):
         decode_outcome_on(NAMES.result_subject("evil"), encode_message(OUTCOME), NAMES)

@@ -18,10 +18,10 @@ def test_a_file_alone_is_a_valid_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--once", __file__], "--once needs --local"),
+        (["--once", __file__], "--once requires --local"),
         (["--local", "/nowhere.py"], "/nowhere.py is not a file"),
-        (["--request-id", "My.Function"], "--request-id: 'My.Function' is not one"),
-        (["--request-id", ""], "--request-id: '' is not one"),
+        (["--request-id", "My.Function"], "--request-id: 'My.Function' is invalid"),
+        (["--request-id", ""], "--request-id: '' is invalid"),
         (["--concurrency", "0"], "--concurrency: '0' is not a number from 1 to 1000"),
         (["--concurrency", "-1"], "--concurrency"),
         (["--concurrency", "many"], "--concurrency: 'many' is not a number"),

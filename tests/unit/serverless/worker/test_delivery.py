@@ -28,7 +28,7 @@ def test_both_forms_of_reply_subjects_contain_the_sequence(reply: str) -> None:
 
 @pytest.mark.parametrize("reply", ["", "_INBOX.x", "$JS.ACK.STREAM.fn"])
 def test_a_message_without_a_stream_has_no_sequence(reply: str) -> None:
-    with pytest.raises(ValueError, match="no reply subject"):
+    with pytest.raises(ValueError, match="not a reply subject"):
         parse_delivery(SUBJECT, reply, b"", {})
 
 
