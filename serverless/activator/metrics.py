@@ -96,10 +96,10 @@ class FunctionCollector(Collector):
         family = GaugeMetricFamily(
             "gpuruntime_dead_letters", "Dead letters in the stream.", labels=["function"]
         )
-        letters = self._sweep.dead_letter_counts
-        if letters is not None and self._is_leader():
+        counts = self._sweep.dead_letter_counts
+        if counts is not None and self._is_leader():
             for function, count in (
-                dict.fromkeys(self._queue_depths.get_all(), 0) | letters
+                dict.fromkeys(self._queue_depths.get_all(), 0) | counts
             ).items():
                 family.add_metric([function], count)
         return family

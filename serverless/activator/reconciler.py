@@ -111,7 +111,7 @@ class FunctionReconciler:
             return REQUEUE_SOON
 
     async def _clean_up(self, key: ObjectKey) -> Result:
-        """Delete what a deleted function has left; asks the API server whether it is deleted."""
+        """Delete the queue resources of a function that, as the API server says, is deleted."""
         self._forget(key.name)
         if await self._function_existence.exists(key.name):
             return REQUEUE_SOON
@@ -124,9 +124,9 @@ class FunctionReconciler:
         if delete_policy_of(function) is DeletePolicy.DRAIN:
             await self._scale(function)
         if await self._finalizer.finalize(function):
-            others = [name for name in function.metadata.finalizers if name != QUEUE_FINALIZER]
+            remaining = [name for name in function.metadata.finalizers if name != QUEUE_FINALIZER]
             latest = self._functions.get(key_of(function)) or function
-            await self._set_finalizers(latest, others)
+            await self._set_finalizers(latest, remaining)
             self._forget(function.metadata.name)
             return Result()
         wait_seconds = last_pass_wait_ms(function, now_ms(self._clock)) / 1000

@@ -11,7 +11,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole configuration; in a cluster the defaults are right."""
+    """The whole configuration; the defaults are those of a cluster."""
 
     kubeconfig: Annotated[
         str,

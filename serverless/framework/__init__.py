@@ -1,4 +1,4 @@
-"""What user code imports: `serve` runs a handler, the worker in the pod sends invocations."""
+"""The interface of user code: `serve` runs a handler for the invocations that a worker sends."""
 
 from serverless.framework.invocation import Invocation
 from serverless.framework.response import Response, Retryable

@@ -1,8 +1,8 @@
-"""`python -m serverless.framework.echo`: responds with its payload, or as attributes demand.
+"""`python -m serverless.framework.echo`: responds with its payload, or as the attributes say.
 
-Attributes that it understands: `sleepSeconds`, `fail` (a text), `failRetryably` (a text),
-`failAttempts` (fails retryably up to that attempt), `exit` (a status: the process exits at once),
-`answerBytes` (that many), `statusCode`.
+The attributes are `sleepSeconds`, `fail` (a text), `failRetryably` (a text), `failAttempts` (fails
+retryably up to that attempt), `exit` (a status: the process exits at once), `answerBytes` (the size
+of the response) and `statusCode`.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ class RequestedFailureError(Exception):
 
 
 async def echo(invocation: Invocation) -> Response:
-    """Respond with the payload, after what the attributes demand."""
+    """Respond with the payload, or as the attributes say."""
     attributes = invocation.attributes
     await asyncio.sleep(float(attributes.get("sleepSeconds", 0)))
     if "exit" in attributes:

@@ -1,4 +1,4 @@
-"""One invocation, for a handler."""
+"""The invocation that a handler receives."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from shared.invocation import framework_protocol
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """If `attempt` is above 1, an earlier attempt may have run already."""
+    """One invocation; if `attempt` is above 1, an earlier attempt may have run already."""
 
     id: str
     function: str

@@ -37,7 +37,7 @@ JsonObject = dict[str, Any]
 
 
 class ClientSource(Protocol):
-    """Where requests get their client from: a connection."""
+    """The source of the client that sends the requests: a connection."""
 
     @property
     def client(self) -> Client:

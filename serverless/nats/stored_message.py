@@ -1,4 +1,4 @@
-"""A message as a stream holds it."""
+"""A message of a stream."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

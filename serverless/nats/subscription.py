@@ -1,4 +1,4 @@
-"""A subscription that is made again on each new client of a connection."""
+"""A subscription that is renewed on each new client of a connection."""
 
 import logging
 from typing import Final

@@ -134,10 +134,10 @@ class OutcomeStore:
             raise StoreUnavailableError(self._last_error)
         try:
             with preserve_cancellation():
-                done = await pool.execute(PRUNE_SQL, before, max_rows)
+                command_tag = await pool.execute(PRUNE_SQL, before, max_rows)
         except UNAVAILABLE_ERRORS as error:
             raise StoreUnavailableError(str(error)) from error
-        return int(done.removeprefix("DELETE "))
+        return int(command_tag.removeprefix("DELETE "))
 
     def _note_error(self, error: Exception) -> None:
         self._last_error = str(error) or type(error).__name__

@@ -48,8 +48,8 @@ def try_decode_call(delivery: Delivery, queue_names: QueueNames) -> CallMessage 
         call = message.decode_call(delivery.data)
     except msgspec.DecodeError:
         return None
-    own = queue_names.call_subject(call.function_name, call.invocation_id)
-    return call if own == delivery.subject else None
+    expected_subject = queue_names.call_subject(call.function_name, call.invocation_id)
+    return call if expected_subject == delivery.subject else None
 
 
 def nak_with_delay(delay_seconds: float) -> bytes:

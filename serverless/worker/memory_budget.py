@@ -15,14 +15,14 @@ class MemoryBudget:
         self._released = asyncio.Event()
 
     async def acquire(self, size: int) -> int:
-        """Wait until `size` bytes are free, or all if it is larger; return how many were taken."""
-        wanted = min(size, self._size)
+        """Wait until `size` bytes are free, or all if it is larger; return how many."""
+        granted = min(size, self._size)
         async with self._acquire_lock:
-            while self._free_bytes < wanted:
+            while self._free_bytes < granted:
                 self._released.clear()
                 await self._released.wait()
-            self._free_bytes -= wanted
-        return wanted
+            self._free_bytes -= granted
+        return granted
 
     def release(self, size: int) -> None:
         """Make `size` bytes free again."""
@@ -39,16 +39,16 @@ class MemoryReservation:
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
-        self._held_bytes = 0
+        self._reserved_bytes = 0
 
     async def acquire(self, size: int) -> None:
-        """Wait until `size` bytes are free, and hold them."""
-        self._held_bytes += await self._budget.acquire(size)
+        """Wait until `size` bytes are free, and reserve them."""
+        self._reserved_bytes += await self._budget.acquire(size)
 
     def release(self) -> None:
-        """Release all held bytes."""
-        self._budget.release(self._held_bytes)
-        self._held_bytes = 0
+        """Release all reserved bytes."""
+        self._budget.release(self._reserved_bytes)
+        self._reserved_bytes = 0
 
 
 class AttemptMemory:

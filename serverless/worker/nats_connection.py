@@ -1,4 +1,4 @@
-"""How a worker connects to NATS."""
+"""The connection of a worker to NATS."""
 
 import logging
 from typing import Final

@@ -84,12 +84,12 @@ class Worker:
 
     def not_ready(self) -> list[str]:
         """Return why no invocation can be run now; empty if one can."""
-        is_met = {
+        checks = {
             "the queue is not connected": self._connection.is_connected,
             "the framework is not healthy": self._framework.healthy.is_set(),
             "the worker is draining": not self._puller.is_draining,
         }
-        return [reason for reason, is_well in is_met.items() if not is_well]
+        return [reason for reason, is_ok in checks.items() if not is_ok]
 
     async def drain(self) -> None:
         """Stop pulling, and wait until no invocation runs."""

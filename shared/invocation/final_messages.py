@@ -27,13 +27,15 @@ class StreamMessage:
 def final_messages(
     names: QueueNames, key: str, record: InvocationRecord
 ) -> Iterator[StreamMessage]:
-    """Return the outcome of a final record, and its dead letter if the run was given up."""
-    request_id, invocation_id = parse_record_key(key)
-    outcome = outcome_message(request_id, invocation_id, record)
-    once = outcome_message_id(outcome)
-    yield StreamMessage(names.result_subject(request_id), once, message.encode_message(outcome))
+    """Yield the outcome of a final record, and its dead letter if it is dead-lettered."""
+    function_name, invocation_id = parse_record_key(key)
+    outcome = outcome_message(function_name, invocation_id, record)
+    message_id = outcome_message_id(outcome)
+    yield StreamMessage(
+        names.result_subject(function_name), message_id, message.encode_message(outcome)
+    )
     if record.state is InvocationState.DEAD_LETTERED:
-        call = call_message(request_id, invocation_id, record)
+        call = call_message(function_name, invocation_id, record)
         letter = DeadLetterMessage(
             reason=outcome.result.error,
             failure_class=outcome.result.failure_class,
@@ -43,5 +45,5 @@ def final_messages(
             at=record.finished_at,
         )
         yield StreamMessage(
-            names.dead_letter_subject(request_id), once, message.encode_message(letter)
+            names.dead_letter_subject(function_name), message_id, message.encode_message(letter)
         )

@@ -71,14 +71,14 @@ def record_key(function_name: str, invocation_id: str) -> str:
 
 def parse_record_key(key: str) -> tuple[str, str]:
     """Split the key of a record into the requestID and the invocationID."""
-    request_id, _, invocation_id = key.partition(".")
-    return request_id, invocation_id
+    function_name, _, invocation_id = key.partition(".")
+    return function_name, invocation_id
 
 
 def is_record_key(key: str) -> bool:
     """Return whether a key can be that of an invocation's record. The bucket accepts any key."""
-    request_id, invocation_id = parse_record_key(key)
-    return is_function_name(request_id) and is_invocation_id(invocation_id)
+    function_name, invocation_id = parse_record_key(key)
+    return is_function_name(function_name) and is_invocation_id(invocation_id)
 
 
 def worker_report_key(function_name: str, worker: str) -> str:

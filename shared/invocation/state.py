@@ -18,7 +18,7 @@ class InvocationState(StrEnum):
 
 
 class FailureClass(StrEnum):
-    """The class of a failure of an invocation, for programs."""
+    """The class of a failure of an invocation; the value is part of the API."""
 
     FRAMEWORK_ERROR = "framework_error"
     FRAMEWORK_PROTOCOL = "framework_protocol"

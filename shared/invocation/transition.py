@@ -42,26 +42,26 @@ def finished(
 
 
 def cancelling(record: InvocationRecord) -> InvocationRecord:
-    """Return the record of a running invocation whose result is no longer wanted."""
+    """Return the record of a running invocation whose cancellation was requested."""
     return replace(record, state=InvocationState.CANCELLING)
 
 
 def cancelled(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the final record of a run that the caller cancelled."""
-    why = InvocationResult(
+    result = InvocationResult(
         error="the invocation was cancelled", failure_class=FailureClass.CANCELLED
     )
-    return finished(record, InvocationState.CANCELLED, why, now)
+    return finished(record, InvocationState.CANCELLED, result, now)
 
 
 def expired(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the final record of a run whose time to live has passed."""
     seconds = record.request.ttl_seconds
-    why = InvocationResult(
+    result = InvocationResult(
         error=f"it was not finished within its ttlSeconds ({seconds})",
         failure_class=FailureClass.EXPIRED,
     )
-    return finished(record, InvocationState.EXPIRED, why, now)
+    return finished(record, InvocationState.EXPIRED, result, now)
 
 
 def dead_lettered(

@@ -75,7 +75,7 @@ def callout_response(
 
 
 class AuthCallout:
-    """Answers in a queue group: every replica of the activator does, also standbys."""
+    """The auth callout service; all replicas of the activator share the requests."""
 
     def __init__(
         self, connection: QueueConnection, policy: CalloutPolicy, signer: TokenSigner, clock: Clock

@@ -26,7 +26,7 @@ class ColdStartTimer:
     async def observe(
         self, function_name: str, snapshot: ScalingSnapshot, scaling_state: ScalingState
     ) -> None:
-        """Remember who waits, or measure the wait; errors are ignored until the next poll."""
+        """Remember the first queued invocation, or measure its wait; ignore errors."""
         with suppress(QueueError):
             if scaling_state.cold_record_key is None and is_cold_start(snapshot):
                 scaling_state.cold_record_key = await self._invocation_store.oldest_queued_key(

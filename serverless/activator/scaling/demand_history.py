@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """This number of workers was needed until then, in milliseconds since 1970."""
+    """A number of workers, and until when it was needed, in milliseconds since 1970."""
 
     workers: int
     until: int

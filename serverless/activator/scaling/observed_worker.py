@@ -37,7 +37,7 @@ class WorkerState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObservedWorker:
-    """`number` is None for a worker made by hand; times are milliseconds since 1970.
+    """A worker; `number` is None if a user created it. Times are milliseconds since 1970.
 
     Only the unit with this `etag` is deleted.
     """
@@ -99,7 +99,7 @@ def worker_state_of(unit: GPUUnit, now: int) -> WorkerState:
 
 
 def is_ready(unit: GPUUnit) -> bool:
-    """Whether its pod is available, and its sidecar if that has a condition."""
+    """Whether the unit is ready, and its sidecar if there is a condition for it."""
     condition = find_condition(unit.status.conditions, ConditionType.SERVERLESS_READY)
     return unit.status.phase == UnitPhase.READY and (
         condition is None or condition.status == "True"
@@ -107,7 +107,7 @@ def is_ready(unit: GPUUnit) -> bool:
 
 
 def is_lost(condition: Condition | None, now: int) -> bool:
-    """Whether it was without a node for a while: none fits, or its node is lost."""
+    """Whether the unit has had no node for a while: none fits, or its node is lost."""
     if condition is None or now - timestamp_to_ms(condition.last_transition_time) < LOST_AFTER_MS:
         return False
     # Release 0.1.0 of the controller reports a lost node by this message alone.
@@ -119,11 +119,11 @@ def is_lost(condition: Condition | None, now: int) -> bool:
 
 def is_current(function: Function, unit: GPUUnit) -> bool:
     """Whether the unit equals what the function would create now."""
-    wanted, actual = function.spec, unit.spec
+    expected, actual = function.spec, unit.spec
     return (
-        (wanted.spec_name, wanted.image) == (actual.spec_name, actual.image)
-        and wanted.template == actual.template
-        and wanted.storage_mounts == actual.storage_mounts
+        (expected.spec_name, expected.image) == (actual.spec_name, actual.image)
+        and expected.template == actual.template
+        and expected.storage_mounts == actual.storage_mounts
         and serverless_spec_of(function) == actual.serverless
     )
 

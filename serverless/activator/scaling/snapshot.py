@@ -19,7 +19,7 @@ FUNCTION_INDEX: Final = "request"  # index of units by their function
 
 @dataclass(slots=True)
 class ScalingState:
-    """What a leader remembers of a function; if it is lost, scaling is only slower.
+    """The memory of a leader about a function; without it scaling is only slower.
 
     `cold_record_key` is the record of the first invocation that waits for a worker; `deleted_etags`
     are those of deleted workers.

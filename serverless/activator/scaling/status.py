@@ -60,7 +60,7 @@ def build_status(
 def assess_readiness(
     active_workers: Sequence[ObservedWorker], desired: int, create_failure: CreateFailure | None
 ) -> FunctionReadiness:
-    """Return the first that applies, from what a person must fix to what time fixes."""
+    """Return the readiness; a cause that a user must fix comes before one that passes."""
     if create_failure is not None and create_failure.reason is not FunctionReason.SCALING:
         phase = FunctionPhase.FAILED if create_failure.is_invalid else FunctionPhase.DEGRADED
         return FunctionReadiness(phase, create_failure.reason, create_failure.message)
@@ -103,7 +103,7 @@ def build_ready_condition(
 
 
 def last_activity_time(previous: str, load: QueueLoad, now: datetime) -> str:
-    """Return when there was work last, to a few seconds."""
+    """Return when the function last had an invocation, to ten seconds."""
     is_recent = now - timedelta(seconds=ACTIVITY_RESOLUTION_SECONDS) < ms_to_datetime(
         timestamp_to_ms(previous)
     )
@@ -111,7 +111,7 @@ def last_activity_time(previous: str, load: QueueLoad, now: datetime) -> str:
 
 
 def ready_workers(workers: Sequence[ObservedWorker]) -> list[ObservedWorker]:
-    """Return the workers that can take work."""
+    """Return the workers that can run invocations."""
     return [worker for worker in workers if worker.state is WorkerState.READY]
 
 

@@ -36,7 +36,7 @@ class WorkerCreator:
     async def create_worker(
         self, function: Function, is_needed: bool, scaling_state: ScalingState
     ) -> CreateProgress:
-        """Count one more if none is open, and request it unless the back-off lasts."""
+        """Request the last worker, or the next if that is finished; wait during a back-off."""
         failure = scaling_state.create_failure
         if failure is not None and self._clock.monotonic() < failure.retry_at:
             return CreateProgress(is_finished=failure.is_definite and not is_needed)

@@ -31,7 +31,7 @@ class BucketUsage:
 
 
 class InvocationStore:
-    """What the sweep and the finalizer read and write."""
+    """The reads and writes of the sweep and the finalizer."""
 
     def __init__(self, jetstream: JetStreamClient, queue_names: QueueNames) -> None:
         self._jetstream = jetstream

@@ -17,5 +17,5 @@ class SettleMetrics:
         )
 
     def count_finished(self, function_name: str, outcome: InvocationState) -> None:
-        """Count one whose outcome we have recorded."""
+        """Count an invocation whose outcome this activator has recorded."""
         self._finished.labels(function_name, outcome).inc()

@@ -37,7 +37,7 @@ class RecordSettler:
         self._clock = clock
 
     async def settle(self, stored_message: StoredMessage, check_existence: ExistenceCheck) -> bool:
-        """Do what is due; return whether the record is final and published, or unreadable."""
+        """Do the next step; return whether the record is final and published, or unreadable."""
         record = try_decode_record(stored_message)
         key = self._invocation_store.record_key_of(stored_message)
         if record is None or (record.is_final and record.published):

@@ -136,8 +136,8 @@ class Sweep:
         queued: dict[str, set[str]] = {}
         for name in {parse_record_key(record.record_key)[0] for record in quiet.values()}:
             queued[name] = await self._invocation_store.queued_invocation_ids(name)
-        needs_look = unattended_check(queued, self._function_existence.is_missing_in_cache)
-        unattended = [sequence for sequence, record in quiet.items() if needs_look(record)]
+        needs_settling = unattended_check(queued, self._function_existence.is_missing_in_cache)
+        unattended = [sequence for sequence, record in quiet.items() if needs_settling(record)]
         return list(dict.fromkeys([*overdue, *unattended]))
 
     async def _settle(self, sequence: int) -> None:
@@ -145,7 +145,7 @@ class Sweep:
             self._open_by_sequence[sequence].record_key
         )
         try:
-            is_over = (
+            is_settled = (
                 stored is None
                 or stored.sequence
                 != sequence  # it has changed; if it is open, it has another entry
@@ -157,7 +157,7 @@ class Sweep:
             fields = {"sequence": sequence, "queueError": str(error)}
             log.warning("record_not_settled", extra=fields)
             return
-        if is_over:
+        if is_settled:
             self._open_by_sequence.pop(sequence, None)
 
 
@@ -169,11 +169,11 @@ def unattended_check(
     Its message may be of an older run, so records of later runs are always checked.
     """
 
-    def needs_look(record: OpenRecord) -> bool:
+    def needs_settling(record: OpenRecord) -> bool:
         function_name, invocation_id = parse_record_key(record.record_key)
         has_call = invocation_id in queued_ids[function_name] and record.run == 1
         if record.is_final or not has_call:
             return True
         return is_missing_in_cache(function_name, record.function_uid)
 
-    return needs_look
+    return needs_settling

@@ -1,4 +1,4 @@
-"""Why the last worker could not be created, and when to retry."""
+"""The last failure to create a worker, and the time of the retry."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +26,7 @@ class CreateFailure:
 
     @property
     def is_invalid(self) -> bool:
-        """Whether only another spec helps."""
+        """Whether the spec must be changed."""
         return self.reason is FunctionReason.INVALID_SPEC
 
 

@@ -27,7 +27,7 @@ class WorkerSecrets:
             self._ensured_uids[function.metadata.name] = function.metadata.uid
 
     def forget(self, function_name: str) -> None:
-        """Drop what is remembered of a deleted function."""
+        """Forget that the Secret of a deleted function was ensured."""
         self._ensured_uids.pop(function_name, None)
 
     async def ensure(self, function: Function) -> None:

@@ -99,8 +99,8 @@ def _decide_other_function(
     """
     if record is None:
         return _decide_without_record(delivery, now)
-    is_theirs = record.function_uid == call.function_uid
-    return Postpone(RECORD_RETRY_SECONDS) if is_theirs else Acknowledge()
+    is_of_newer_function = record.function_uid == call.function_uid
+    return Postpone(RECORD_RETRY_SECONDS) if is_of_newer_function else Acknowledge()
 
 
 def _decide_without_record(delivery: Delivery, now: int) -> Decision:

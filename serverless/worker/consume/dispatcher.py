@@ -62,7 +62,7 @@ class Dispatcher:
             try:
                 await self._process(delivery, call)
             except RecordConflictError:
-                log.info("overtaken")  # the process that was faster also handles the message
+                log.info("overtaken")  # the process that wrote first also handles the message
             except (QueueError, UnreadableRecordError) as error:
                 log.warning("left_alone", extra={"reason": str(error)})
             finally:
@@ -74,7 +74,7 @@ class Dispatcher:
             attempt.check_record_now()
 
     def abandon(self) -> None:
-        """Interrupt all attempts, also those that are about to begin; others repeat the runs."""
+        """Interrupt all attempts, also those that are about to start; other workers retry them."""
         self._is_abandoned = True
         for attempt in self._attempts.values():
             attempt.abandon()

@@ -7,7 +7,7 @@ from shared.time import now_ms
 
 
 class Slots:
-    """`changed` is set whenever the number of running invocations changes, `idle` while it is 0."""
+    """A counter: `changed` is set after each change of `running`, `idle` while it is 0."""
 
     def __init__(self, concurrency: int, clock: Clock) -> None:
         self._concurrency = concurrency

@@ -1,4 +1,4 @@
-"""Filters what is kept of the framework's response."""
+"""Filters the headers of the framework's response."""
 
 import re
 from collections.abc import Iterable
@@ -32,14 +32,14 @@ _DROPPED_HEADERS: Final = frozenset(
 
 def filter_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the headers for the caller, as many as fit; values are printable ASCII."""
-    kept, free_bytes = dict[str, str](), MAX_HEADER_BYTES
+    filtered, free_bytes = dict[str, str](), MAX_HEADER_BYTES
     for name, value in headers:
         free_bytes -= len(name) + len(value)
         if free_bytes < 0:
             break
         if name.lower() not in _DROPPED_HEADERS and _PRINTABLE_ASCII.fullmatch(value):
-            kept[name] = value
-    return kept
+            filtered[name] = value
+    return filtered
 
 
 def valid_content_type(value: str) -> str:

@@ -16,7 +16,7 @@ class FrameworkResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """The framework was not reachable or went away; another attempt may succeed."""
+    """The framework was not reachable or did not respond; another attempt may succeed."""
 
     reason: str
 
