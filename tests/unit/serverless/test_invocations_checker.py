@@ -28,10 +28,10 @@ def history(*records: InvocationRecord) -> tuple[RecordVersion, ...]:
 QUEUED = transition.new_record(InvocationRequest(max_attempts=2), "uid", "h", 0)
 RUNNING = transition.attempt_started(QUEUED, "w", 7, 1)
 DONE = transition.finished(RUNNING, InvocationState.SUCCEEDED, InvocationResult(status_code=200), 2)
-TOLD = transition.published(DONE)
+PUBLISHED = transition.published(DONE)
 GOOD = InvocationSnapshot(
     accepted=(KEY,),
-    versions={KEY: history(QUEUED, RUNNING, DONE, TOLD)},
+    versions={KEY: history(QUEUED, RUNNING, DONE, PUBLISHED)},
     outcomes=(outcome_message("fn", "i", DONE),),
     dead_letters=(),
     executions=(Execution("i", 1, 1, 2500),),
@@ -48,39 +48,39 @@ def test_a_correct_invocation_has_no_violations() -> None:
 
 
 def test_a_correct_second_run_has_no_violations() -> None:
-    again = transition.redriven(TOLD, 3)
-    late = transition.dead_lettered(again, "why", FailureClass.ATTEMPTS_EXHAUSTED, 4)
+    rerun = transition.redriven(PUBLISHED, 3)
+    dead = transition.dead_lettered(rerun, "why", FailureClass.ATTEMPTS_EXHAUSTED, 4)
     letter = DeadLetterMessage(
-        reason="why", failure_class="attempts_exhausted", call=call_message("fn", "i", late)
+        reason="why", failure_class="attempts_exhausted", call=call_message("fn", "i", dead)
     )
-    seen = replace(
-        with_history(QUEUED, RUNNING, DONE, TOLD, again, late, transition.published(late)),
-        outcomes=(*GOOD.outcomes, outcome_message("fn", "i", late)),
+    snapshot = replace(
+        with_history(QUEUED, RUNNING, DONE, PUBLISHED, rerun, dead, transition.published(dead)),
+        outcomes=(*GOOD.outcomes, outcome_message("fn", "i", dead)),
         dead_letters=(letter,),
     )
-    assert find_violations(seen) == []
+    assert find_violations(snapshot) == []
 
 
-BREAKS: dict[str, Callable[[], InvocationSnapshot]] = {
+VIOLATIONS: dict[str, Callable[[], InvocationSnapshot]] = {
     "a record is lost": lambda: replace(GOOD, versions={}),
-    "it never ends": lambda: with_history(QUEUED, RUNNING),
+    "it is never finished": lambda: with_history(QUEUED, RUNNING),
     "a message is left": lambda: replace(GOOD, queued_keys=(KEY,)),
     "it ends twice": lambda: with_history(QUEUED, RUNNING, DONE, changed(DONE, state="failed")),
-    "it runs on after its end": lambda: with_history(QUEUED, RUNNING, DONE, RUNNING, TOLD),
+    "it runs after its end": lambda: with_history(QUEUED, RUNNING, DONE, RUNNING, PUBLISHED),
     "it has too many attempts": lambda: with_history(
-        QUEUED, changed(RUNNING, attempts=3), changed(TOLD, attempts=3)
+        QUEUED, changed(RUNNING, attempts=3), changed(PUBLISHED, attempts=3)
     ),
     "an attempt is not counted": lambda: with_history(
-        QUEUED, changed(RUNNING, attempts=2), changed(TOLD, attempts=2)
+        QUEUED, changed(RUNNING, attempts=2), changed(PUBLISHED, attempts=2)
     ),
-    "nobody is told": lambda: replace(GOOD, outcomes=()),
-    "two stories are told": lambda: replace(
+    "no outcome is published": lambda: replace(GOOD, outcomes=()),
+    "two outcomes are published": lambda: replace(
         GOOD, outcomes=(*GOOD.outcomes, changed(GOOD.outcomes[0], attempts=2))
     ),
-    "another story is told": lambda: replace(
+    "another outcome is published": lambda: replace(
         GOOD, outcomes=(changed(GOOD.outcomes[0], worker="x"),)
     ),
-    "it is buried alive": lambda: replace(
+    "a succeeded run is dead-lettered": lambda: replace(
         GOOD,
         dead_letters=(
             DeadLetterMessage(reason="", failure_class="", call=call_message("fn", "i", DONE)),
@@ -96,6 +96,6 @@ BREAKS: dict[str, Callable[[], InvocationSnapshot]] = {
 }
 
 
-@pytest.mark.parametrize("how", BREAKS)
-def test_every_kind_of_violation_is_found(how: str) -> None:
-    assert find_violations(BREAKS[how]()) != []
+@pytest.mark.parametrize("violation", VIOLATIONS)
+def test_every_kind_of_violation_is_found(violation: str) -> None:
+    assert find_violations(VIOLATIONS[violation]()) != []

@@ -22,7 +22,7 @@ from shared.time import now_ms
 NAMES = QueueNames()
 
 
-class PlayedQueue:
+class FakeJetStream:
     """Queue with two functions, of which one has dead letters, as does a deleted function.
 
     An invocation of one function waits; an invocation of the other has waited and now runs.
@@ -54,8 +54,8 @@ class PlayedQueue:
         ]
 
 
-class NoHomes:
-    """Function existence check without any open record to check."""
+class AllExist:
+    """Function existence check that finds every function."""
 
     def forget_live_reads(self) -> None:
         pass
@@ -67,24 +67,24 @@ class NoHomes:
 class Activator:
     """Activator with only the parts that the metrics need."""
 
-    def __init__(self, *, leads: bool = True) -> None:
-        queue, clock = cast("JetStreamClient", PlayedQueue()), SystemClock()
-        records, self.registry = InvocationStore(queue, NAMES), CollectorRegistry()
-        measures, homes = FunctionMetrics(self.registry), cast("FunctionExistence", NoHomes())
+    def __init__(self, *, is_leader: bool = True) -> None:
+        queue, clock = cast("JetStreamClient", FakeJetStream()), SystemClock()
+        store, self.registry = InvocationStore(queue, NAMES), CollectorRegistry()
+        metrics, existence = FunctionMetrics(self.registry), cast("FunctionExistence", AllExist())
         self.depths = QueueDepths(queue, NAMES.invocations_stream, lambda _: None)
         self.sweep = Sweep(
-            records, RecordSettler(records, measures.settle_metrics, clock), homes, clock
+            store, RecordSettler(store, metrics.settle_metrics, clock), existence, clock
         )
-        census = FunctionCollector(self.depths, self.sweep, measures, lambda: leads, clock)
-        self.registry.register(census)
+        collector = FunctionCollector(self.depths, self.sweep, metrics, lambda: is_leader, clock)
+        self.registry.register(collector)
 
-    def letters(self, function: str) -> float | None:
-        return self._told("gpuruntime_dead_letters", function)
+    def dead_letters(self, function: str) -> float | None:
+        return self._sample("gpuruntime_dead_letters", function)
 
     def oldest_seconds(self, function: str) -> float | None:
-        return self._told("gpuruntime_function_oldest_seconds", function)
+        return self._sample("gpuruntime_function_oldest_seconds", function)
 
-    def _told(self, metric: str, function: str) -> float | None:
+    def _sample(self, metric: str, function: str) -> float | None:
         return self.registry.get_sample_value(metric, {"function": function})
 
 
@@ -101,20 +101,20 @@ async def test_a_function_without_dead_letters_has_a_zero_metric() -> None:
     await activator.depths.refresh()
     await activator.sweep.run_round()
 
-    assert [activator.letters(name) for name in ("quiet", "failing", "gone")] == [0, 2, 7]
+    assert [activator.dead_letters(name) for name in ("quiet", "failing", "gone")] == [0, 2, 7]
 
 
 async def test_there_is_no_dead_letter_metric_before_the_first_sweep() -> None:
     activator = Activator()
     await activator.depths.refresh()
 
-    assert activator.letters("failing") is None, "a 0 here would tell of new ones a moment later"
+    assert activator.dead_letters("failing") is None, "a 0 would make old letters look new"
 
 
 @pytest.mark.parametrize("function", ["quiet", "failing"])
 async def test_an_activator_that_does_not_lead_has_no_function_metrics(function: str) -> None:
-    activator = Activator(leads=False)
+    activator = Activator(is_leader=False)
     await activator.depths.refresh()
     await activator.sweep.run_round()
 
-    assert activator.letters(function) is None
+    assert activator.dead_letters(function) is None

@@ -25,32 +25,32 @@ class Bytes:
 
 
 def test_an_empty_secret_gets_every_key_and_no_value_twice() -> None:
-    made = missing_values({}, Bytes())
+    values = missing_values({}, Bytes())
 
-    assert set(made) == {*NATS_USERS, WORKER_KEY, CALLOUT_SEED, CALLOUT_ISSUER}
-    assert len(set(made.values())) == len(made)
+    assert set(values) == {*NATS_USERS, WORKER_KEY, CALLOUT_SEED, CALLOUT_ISSUER}
+    assert len(set(values.values())) == len(values)
 
 
 def test_existing_secret_keys_are_kept() -> None:
-    made = missing_values({}, Bytes())
+    values = missing_values({}, Bytes())
 
-    assert missing_values(made, Bytes()) == {}
-    del made["runtime-api"]
-    assert list(missing_values(made, Bytes())) == ["runtime-api"]
+    assert missing_values(values, Bytes()) == {}
+    del values["runtime-api"]
+    assert list(missing_values(values, Bytes())) == ["runtime-api"]
 
 
 def test_the_issuer_is_the_public_half_of_the_seed() -> None:
-    made = missing_values({}, Bytes())
+    values = missing_values({}, Bytes())
 
-    issuer = b64decode(made[CALLOUT_ISSUER])
-    assert issuer == nkeys.from_seed(bytearray(b64decode(made[CALLOUT_SEED]))).public_key
-    assert missing_values({**made, CALLOUT_ISSUER: "bm9uZQ=="}, Bytes()) == {
-        CALLOUT_ISSUER: made[CALLOUT_ISSUER]
+    issuer = b64decode(values[CALLOUT_ISSUER])
+    assert issuer == nkeys.from_seed(bytearray(b64decode(values[CALLOUT_SEED]))).public_key
+    assert missing_values({**values, CALLOUT_ISSUER: "bm9uZQ=="}, Bytes()) == {
+        CALLOUT_ISSUER: values[CALLOUT_ISSUER]
     }
 
 
-def test_a_password_is_no_number_to_the_queue_and_a_key_is_32_bytes() -> None:
-    made = missing_values({}, Bytes())
+def test_a_password_starts_with_a_letter_and_the_worker_key_has_32_bytes() -> None:
+    values = missing_values({}, Bytes())
 
-    assert all(b64decode(made[user]).startswith(b"p") for user in NATS_USERS)
-    assert len(b64decode(b64decode(made[WORKER_KEY]))) == 32
+    assert all(b64decode(values[user]).startswith(b"p") for user in NATS_USERS)
+    assert len(b64decode(b64decode(values[WORKER_KEY]))) == 32

@@ -10,7 +10,8 @@ from serverless.framework import Invocation, Response, Retryable
 from serverless.framework.response import error_response, to_response
 from serverless.framework.server import Handler, call_handler
 
-GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "text/plain", b"hi")
+DEADLINE = datetime(2026, 1, 1, tzinfo=UTC)
+INVOCATION = Invocation("i", "fn", 1, 1, DEADLINE, {}, {}, "text/plain", b"hi")
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,8 @@ GIVEN = Invocation("i", "fn", 1, 1, datetime(2026, 1, 1, tzinfo=UTC), {}, {}, "t
     ],
 )
 def test_returned_values_become_responses(value: object, body: bytes, content_type: str) -> None:
-    given = to_response(value)
-    assert (given.body, given.content_type, given.status) == (body, content_type, 200)
+    response = to_response(value)
+    assert (response.body, response.content_type, response.status) == (body, content_type, 200)
 
 
 def test_an_unsupported_return_value_is_an_error() -> None:
@@ -37,27 +38,27 @@ def test_an_unsupported_return_value_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("error", "headers"), [(ValueError("no"), {}), (Retryable("later"), {"X-Retryable": "true"})]
 )
-def test_only_a_retryable_error_asks_for_another_attempt(
+def test_only_a_retryable_error_requests_another_attempt(
     error: Exception, headers: dict[str, str]
 ) -> None:
     assert (error_response(error).status, error_response(error).headers) == (500, headers)
 
 
-async def asynchronous(given: Invocation) -> bytes:
+async def asynchronous(invocation: Invocation) -> bytes:
     await asyncio.sleep(0)
-    return given.body
+    return invocation.body
 
 
-def plain(given: Invocation) -> bytes:
-    return given.body
+def plain(invocation: Invocation) -> bytes:
+    return invocation.body
 
 
 class Callable:
-    async def __call__(self, given: Invocation) -> bytes:
-        return given.body
+    async def __call__(self, invocation: Invocation) -> bytes:
+        return invocation.body
 
 
 @pytest.mark.parametrize("handler", [asynchronous, plain, Callable()])
 async def test_handlers_may_be_asynchronous_or_plain(handler: Handler) -> None:
     with ThreadPoolExecutor(1) as threads:
-        assert await call_handler(handler, GIVEN, threads) == b"hi"
+        assert await call_handler(handler, INVOCATION, threads) == b"hi"

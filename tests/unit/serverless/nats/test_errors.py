@@ -26,7 +26,9 @@ from serverless.nats.errors import (
         (0, JetStreamApiError),
     ],
 )
-def test_an_error_code_gives_its_error(code: int, error_type: type[JetStreamApiError]) -> None:
+def test_each_jetstream_error_code_has_its_error_class(
+    code: int, error_type: type[JetStreamApiError]
+) -> None:
     error = api_error_of(code, "the reason")
     assert type(error) is error_type
     assert (error.code, str(error)) == (code, "the reason")

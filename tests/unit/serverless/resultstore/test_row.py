@@ -34,12 +34,12 @@ outcomes = st.builds(
 
 @given(outcomes)
 def test_a_row_is_always_the_same_and_never_has_the_null_character(outcome: OutcomeMessage) -> None:
-    made = outcome_row_of(outcome)
-    assert made == outcome_row_of(outcome)
-    assert "\0" not in made.worker
-    assert "\\u0000" not in json.dumps(json.loads(made.result)).replace("\\\\", "")
-    assert (made.started_at is None) == (outcome.started_at == 0)
-    assert made.finished_at.timestamp() * 1000 - outcome.finished_at < 1
+    row = outcome_row_of(outcome)
+    assert row == outcome_row_of(outcome)
+    assert "\0" not in row.worker
+    assert "\\u0000" not in json.dumps(json.loads(row.result)).replace("\\\\", "")
+    assert (row.started_at is None) == (outcome.started_at == 0)
+    assert row.finished_at.timestamp() * 1000 - outcome.finished_at < 1
 
 
 def test_the_columns_are_those_that_the_api_reads() -> None:

@@ -16,7 +16,7 @@ def test_a_file_alone_is_a_valid_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (["--once", __file__], "--once requires --local"),
         (["--local", "/nowhere.py"], "/nowhere.py is not a file"),
@@ -28,9 +28,9 @@ def test_a_file_alone_is_a_valid_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_command_line_exits_with_a_message(
-    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parse(given)
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    with pytest.raises(SystemExit) as raised:
+        parse(arguments)
+    assert raised.value.code == 2
+    assert message in capsys.readouterr().err

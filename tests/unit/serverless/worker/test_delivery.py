@@ -22,12 +22,12 @@ CALL = CallMessage(function_uid="uid", function_name="fn", invocation_id="i", ru
     ],
 )
 def test_both_forms_of_reply_subjects_contain_the_sequence(reply: str) -> None:
-    found = parse_delivery(SUBJECT, reply, b"", {})
-    assert (found.sequence, found.sent_at) == (42, 1_700_000_000_123)
+    delivery = parse_delivery(SUBJECT, reply, b"", {})
+    assert (delivery.sequence, delivery.sent_at) == (42, 1_700_000_000_123)
 
 
 @pytest.mark.parametrize("reply", ["", "_INBOX.x", "$JS.ACK.STREAM.fn"])
-def test_a_message_without_a_stream_has_no_sequence(reply: str) -> None:
+def test_a_reply_subject_without_a_stream_is_refused(reply: str) -> None:
     with pytest.raises(ValueError, match="not a reply subject"):
         parse_delivery(SUBJECT, reply, b"", {})
 
@@ -45,10 +45,10 @@ def test_a_message_without_a_stream_has_no_sequence(reply: str) -> None:
 def test_a_call_is_read_only_from_its_own_subject(
     subject: str, data: bytes, call: CallMessage | None
 ) -> None:
-    given = parse_delivery(subject, "$JS.ACK.S.fn.1.42.3.1700000000123456789.5", data, {})
-    assert try_decode_call(given, NAMES) == call
+    delivery = parse_delivery(subject, "$JS.ACK.S.fn.1.42.3.1700000000123456789.5", data, {})
+    assert try_decode_call(delivery, NAMES) == call
 
 
-def test_a_refusal_says_in_nanoseconds_when_to_come_again() -> None:
-    word, _, options = nak_with_delay(1.5).partition(b" ")
-    assert (word, json.loads(options)) == (b"-NAK", {"delay": 1_500_000_000})
+def test_a_negative_acknowledgement_has_its_delay_in_nanoseconds() -> None:
+    command, _, options = nak_with_delay(1.5).partition(b" ")
+    assert (command, json.loads(options)) == (b"-NAK", {"delay": 1_500_000_000})

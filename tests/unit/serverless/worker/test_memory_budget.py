@@ -19,20 +19,20 @@ from serverless.worker.memory_budget import MemoryBudget, MemoryBudgets
 
 MIB = 1024**2
 SIZE = 4 * MIB
-PIECE = bytes(64 * 1024)
+CHUNK = bytes(64 * 1024)
 
 
 async def test_requests_for_memory_wait_in_order() -> None:
     memory, order = MemoryBudget(10), list[str]()
 
-    async def ask(name: str, size: int) -> None:
+    async def acquire(name: str, size: int) -> None:
         await memory.acquire(size)
         order.append(name)
 
     async with asyncio.TaskGroup() as group:
         await memory.acquire(8)
-        large = group.create_task(ask("large", 9))
-        small = group.create_task(ask("small", 1))
+        large = group.create_task(acquire("large", 9))
+        small = group.create_task(acquire("small", 1))
         await asyncio.wait({large, small}, timeout=0.01)
         assert order == []
         memory.release(8)
@@ -55,20 +55,20 @@ async def test_a_cancelled_request_for_memory_takes_nothing() -> None:
 
 
 async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
-    memories, most_copies = MemoryBudgets(SIZE), 4
+    budgets, max_copies = MemoryBudgets(SIZE), 4
 
     async def attempt(framework: FrameworkClient) -> int:
-        hold = memories.for_attempt()
+        memory = budgets.for_attempt()
         try:
-            await hold.payload.acquire(SIZE)
-            heard = await framework.invoke({}, bytearray(SIZE), hold)
-            assert isinstance(heard, FrameworkResponse)
-            return len(heard.body)
+            await memory.payload.acquire(SIZE)
+            response = await framework.invoke({}, bytearray(SIZE), memory)
+            assert isinstance(response, FrameworkResponse)
+            return len(response.body)
         finally:
-            hold.release()
+            memory.release()
 
     async with (
-        answering() as path,
+        serve_framework() as path,
         open_framework_client(FrameworkEndpoint(str(path))) as framework,
     ):
         tracemalloc.start()
@@ -79,25 +79,25 @@ async def test_large_bodies_of_many_attempts_are_never_held_at_once() -> None:
             tracemalloc.stop()
 
     assert sizes == [SIZE] * 12
-    assert peak < most_copies * SIZE
+    assert peak < max_copies * SIZE
 
 
 @asynccontextmanager
-async def answering() -> AsyncIterator[Path]:
+async def serve_framework() -> AsyncIterator[Path]:
     """Serve a framework that reads SIZE bytes, answers with SIZE bytes, and buffers little."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         assert f"Content-Length: {SIZE}".encode() in head
-        for _ in range(SIZE // len(PIECE)):
-            await reader.readexactly(len(PIECE))
+        for _ in range(SIZE // len(CHUNK)):
+            await reader.readexactly(len(CHUNK))
         writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % SIZE)
-        for _ in range(SIZE // len(PIECE)):
-            writer.write(PIECE)
+        for _ in range(SIZE // len(CHUNK)):
+            writer.write(CHUNK)
             await writer.drain()
         writer.close()
 
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         path = Path(folder) / "framework.sock"
-        async with await asyncio.start_unix_server(answer, path):
+        async with await asyncio.start_unix_server(respond, path):
             yield path

@@ -14,10 +14,10 @@ from shared.invocation.queue_names import QueueNames
 SEED = nkeys.encode_seed(bytes(range(32)), nkeys.PREFIX_BYTE_ACCOUNT).decode()
 KEY = b"key"
 USER = WorkerUser("fn", "uid-1")
-GATE = CalloutPolicy(KEY, "WORKERS", QueueNames(), lambda user: user == USER)
+POLICY = CalloutPolicy(KEY, "WORKERS", QueueNames(), lambda user: user == USER)
 
 
-def asked(user: str, password: str) -> dict[str, Any]:
+def connect_request(user: str, password: str) -> dict[str, Any]:
     return {
         "server_id": {"id": "SERVER"},
         "user_nkey": "UKEY",
@@ -25,16 +25,16 @@ def asked(user: str, password: str) -> dict[str, Any]:
     }
 
 
-def answer(user: str, password: str) -> dict[str, Any]:
+def callout_claims(user: str, password: str) -> dict[str, Any]:
     return decode_claims(
-        callout_response(asked(user, password), GATE, TokenSigner(SEED), 9).encode()
+        callout_response(connect_request(user, password), POLICY, TokenSigner(SEED), 9).encode()
     )
 
 
 def test_a_worker_gets_a_token_of_its_account_and_permissions() -> None:
-    said = answer(USER.name, USER.password(KEY))
-    assert (said["aud"], said["sub"], said["iat"]) == ("SERVER", "UKEY", 9)
-    token = decode_claims(said["nats"]["jwt"].encode())
+    response = callout_claims(USER.name, USER.password(KEY))
+    assert (response["aud"], response["sub"], response["iat"]) == ("SERVER", "UKEY", 9)
+    token = decode_claims(response["nats"]["jwt"].encode())
     assert (token["aud"], token["sub"], token["name"]) == ("WORKERS", "UKEY", USER.name)
     assert token["nats"]["pub"] == {"allow": publish_subjects(USER, QueueNames())}
     assert token["nats"]["sub"] == {"allow": subscribe_subjects(USER, QueueNames())}
@@ -52,22 +52,25 @@ def test_a_worker_gets_a_token_of_its_account_and_permissions() -> None:
     ],
 )
 def test_unknown_workers_get_no_token(user: str, password: str) -> None:
-    said = answer(user, password)["nats"]
-    assert "jwt" not in said
-    assert said["error"]
+    response = callout_claims(user, password)["nats"]
+    assert "jwt" not in response
+    assert response["error"]
 
 
-def test_a_name_leads_back_to_its_workers() -> None:
+def test_a_user_name_is_parsed_to_its_worker_user() -> None:
     assert parse_worker_user(USER.name) == USER
     assert parse_worker_user("worker.") is None
 
 
 def test_no_two_functions_share_a_subject() -> None:
     names = QueueNames()
-    mine = {*publish_subjects(USER, names), *subscribe_subjects(USER, names)}
-    for other in (WorkerUser("fn-1", "uid-1"), WorkerUser("f", "uid-1")):
-        theirs = {*publish_subjects(other, names), *subscribe_subjects(other, names)}
-        assert mine & theirs == set()
+    own_subjects = {*publish_subjects(USER, names), *subscribe_subjects(USER, names)}
+    for other_user in (WorkerUser("fn-1", "uid-1"), WorkerUser("f", "uid-1")):
+        other_subjects = {
+            *publish_subjects(other_user, names),
+            *subscribe_subjects(other_user, names),
+        }
+        assert own_subjects & other_subjects == set()
 
 
 @pytest.mark.parametrize("token", [b"", b"a.b", b"\xff.\xff.\xff", b"a.WzFd.c"])

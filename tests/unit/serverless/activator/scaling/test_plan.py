@@ -27,15 +27,15 @@ LOST, GOING = WorkerState.LOST, WorkerState.GOING
 
 
 def a_spec(**changes: Any) -> FunctionSpec:
-    asked = {"spec_name": "g1", "image": "i", "max_workers": 4, "idle_timeout_seconds": 10}
-    return FunctionSpec(**{**asked, **changes})
+    fields = {"spec_name": "g1", "image": "i", "max_workers": 4, "idle_timeout_seconds": 10}
+    return FunctionSpec(**{**fields, **changes})
 
 
 def a_worker(number: int | None = 1, state: WorkerState = READY, **changes: Any) -> ObservedWorker:
     return ObservedWorker(name=f"w{number}", number=number, state=state, **changes)
 
 
-def a_scene(*workers: ObservedWorker, load: int = 0, **changes: Any) -> ScalingSnapshot:
+def a_snapshot(*workers: ObservedWorker, load: int = 0, **changes: Any) -> ScalingSnapshot:
     spec = changes.pop("spec", a_spec())
     return ScalingSnapshot(
         spec=spec, load=QueueLoad(queued=load), workers=workers, now=NOW, **changes
@@ -47,12 +47,12 @@ def unneeded(since: int) -> tuple[Demand, ...]:
     return Demand(99, since), Demand(0, since)
 
 
-def removed(wanted: ScalingPlan) -> str:
-    return wanted.remove.name if wanted.remove else ""
+def removed(plan: ScalingPlan) -> str:
+    return plan.remove.name if plan.remove else ""
 
 
 @pytest.mark.parametrize(
-    ("load", "spec", "wanted"),
+    ("load", "spec", "desired"),
     [
         (0, {}, 0),
         (1, {}, 1),
@@ -66,29 +66,31 @@ def removed(wanted: ScalingPlan) -> str:
     ],
 )
 def test_the_backlog_gives_the_number_of_workers(
-    load: int, spec: dict[str, Any], wanted: int
+    load: int, spec: dict[str, Any], desired: int
 ) -> None:
-    assert desired_workers(a_spec(**spec), QueueLoad(queued=load)) == wanted
+    assert desired_workers(a_spec(**spec), QueueLoad(queued=load)) == desired
 
 
 def test_a_needed_worker_is_requested_at_once() -> None:
-    assert plan_scaling(a_scene(load=1)) == ScalingPlan(1, create=True)
+    assert plan_scaling(a_snapshot(load=1)) == ScalingPlan(1, create=True)
 
 
 def test_a_requested_worker_counts() -> None:
-    assert plan_scaling(a_scene(load=1, is_creating=True)) == ScalingPlan(1)
+    assert plan_scaling(a_snapshot(load=1, is_creating=True)) == ScalingPlan(1)
 
 
 def test_a_surplus_worker_waits_for_the_idle_timeout() -> None:
-    first = plan_scaling(a_scene(a_worker()))
+    first = plan_scaling(a_snapshot(a_worker()))
     assert (removed(first), first.requeue_after_ms) == ("", 10_000)
-    still = plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 9_999)))
-    assert (removed(still), still.requeue_after_ms) == ("", 1)
-    assert removed(plan_scaling(a_scene(a_worker(), demand_history=unneeded(NOW - 10_000)))) == "w1"
+    second = plan_scaling(a_snapshot(a_worker(), demand_history=unneeded(NOW - 9_999)))
+    assert (removed(second), second.requeue_after_ms) == ("", 1)
+    assert (
+        removed(plan_scaling(a_snapshot(a_worker(), demand_history=unneeded(NOW - 10_000)))) == "w1"
+    )
 
 
 def test_new_demand_resets_the_idle_timeout() -> None:
-    busy = a_scene(a_worker(), load=1, demand_history=unneeded(1))
+    busy = a_snapshot(a_worker(), load=1, demand_history=unneeded(1))
     assert (
         plan_scaling(
             replace(busy, load=QueueLoad(), demand_history=next_demand_history(busy))
@@ -99,16 +101,16 @@ def test_new_demand_resets_the_idle_timeout() -> None:
 
 def test_demand_lasts_until_a_snapshot_shows_its_end() -> None:
     long_ago = (Demand(1, 0),)
-    assert plan_scaling(a_scene(a_worker(), demand_history=long_ago)).requeue_after_ms == 10_000
+    assert plan_scaling(a_snapshot(a_worker(), demand_history=long_ago)).requeue_after_ms == 10_000
 
 
 def test_each_worker_has_its_own_idle_timeout() -> None:
     """Check three workers, of which two were needed until a moment ago: only the third is idle."""
-    needs = (Demand(3, NOW - 10_000), Demand(2, NOW - 1), Demand(0, NOW - 1))
+    history = (Demand(3, NOW - 10_000), Demand(2, NOW - 1), Demand(0, NOW - 1))
     three = [a_worker(number) for number in (1, 2, 3)]
-    assert removed(plan_scaling(a_scene(*three, demand_history=needs))) == "w1"
-    rest = plan_scaling(a_scene(*three[1:], demand_history=needs))
-    assert (removed(rest), rest.requeue_after_ms) == ("", 9_999)
+    assert removed(plan_scaling(a_snapshot(*three, demand_history=history))) == "w1"
+    second = plan_scaling(a_snapshot(*three[1:], demand_history=history))
+    assert (removed(second), second.requeue_after_ms) == ("", 9_999)
 
 
 def test_the_longest_idle_worker_is_removed_first_and_a_busy_worker_last() -> None:
@@ -117,46 +119,48 @@ def test_the_longest_idle_worker_is_removed_first_and_a_busy_worker_last() -> No
         a_worker(2, idle_since=100, is_busy=True),
         a_worker(3, idle_since=200),
     ]
-    assert removed(plan_scaling(a_scene(*workers, demand_history=unneeded(0)))) == "w3"
-    assert removed(plan_scaling(a_scene(workers[1], demand_history=unneeded(0)))) == "w2"
+    assert removed(plan_scaling(a_snapshot(*workers, demand_history=unneeded(0)))) == "w3"
+    assert removed(plan_scaling(a_snapshot(workers[1], demand_history=unneeded(0)))) == "w2"
 
 
 def test_only_one_worker_is_removed_at_a_time() -> None:
     assert (
-        removed(plan_scaling(a_scene(a_worker(1), a_worker(2, GOING), demand_history=unneeded(0))))
+        removed(
+            plan_scaling(a_snapshot(a_worker(1), a_worker(2, GOING), demand_history=unneeded(0)))
+        )
         == ""
     )
 
 
 def test_a_manually_created_worker_counts_and_is_kept() -> None:
-    by_hand = a_worker(None, is_current=False)
-    assert plan_scaling(a_scene(by_hand, load=1)) == ScalingPlan(1)
-    assert removed(plan_scaling(a_scene(by_hand, demand_history=unneeded(0)))) == ""
-    assert removed(plan_scaling(a_scene(a_worker(None, LOST)))) == ""
+    manual = a_worker(None, is_current=False)
+    assert plan_scaling(a_snapshot(manual, load=1)) == ScalingPlan(1)
+    assert removed(plan_scaling(a_snapshot(manual, demand_history=unneeded(0)))) == ""
+    assert removed(plan_scaling(a_snapshot(a_worker(None, LOST)))) == ""
 
 
 def test_a_worker_whose_program_fails_is_not_replaced() -> None:
-    assert plan_scaling(a_scene(a_worker(1, FAILED), load=1)) == ScalingPlan(1)
+    assert plan_scaling(a_snapshot(a_worker(1, FAILED), load=1)) == ScalingPlan(1)
 
 
 def test_an_unschedulable_worker_is_removed_and_then_replaced() -> None:
-    wanted = plan_scaling(a_scene(a_worker(1, LOST), load=1))
-    assert (removed(wanted), wanted.reason) == ("w1", RemovalReason.LOST)
-    assert plan_scaling(a_scene(a_worker(1, GOING), load=1)).create
+    plan = plan_scaling(a_snapshot(a_worker(1, LOST), load=1))
+    assert (removed(plan), plan.reason) == ("w1", RemovalReason.LOST)
+    assert plan_scaling(a_snapshot(a_worker(1, GOING), load=1)).create
 
 
 def test_outdated_workers_are_replaced_one_at_a_time_and_idle_workers_first() -> None:
     old = [a_worker(1, is_current=False, is_busy=True), a_worker(2, is_current=False)]
-    wanted = plan_scaling(a_scene(*old, load=2))
-    assert (removed(wanted), wanted.reason) == ("w2", RemovalReason.OUTDATED)
-    assert plan_scaling(a_scene(old[0], load=2)).create
-    assert removed(plan_scaling(a_scene(old[0], a_worker(3, STARTING), load=2))) == ""
-    assert removed(plan_scaling(a_scene(old[0], load=2, is_creating=True))) == ""
-    assert removed(plan_scaling(a_scene(old[0], a_worker(3), load=2))) == "w1"
+    plan = plan_scaling(a_snapshot(*old, load=2))
+    assert (removed(plan), plan.reason) == ("w2", RemovalReason.OUTDATED)
+    assert plan_scaling(a_snapshot(old[0], load=2)).create
+    assert removed(plan_scaling(a_snapshot(old[0], a_worker(3, STARTING), load=2))) == ""
+    assert removed(plan_scaling(a_snapshot(old[0], load=2, is_creating=True))) == ""
+    assert removed(plan_scaling(a_snapshot(old[0], a_worker(3), load=2))) == "w1"
 
 
 def test_an_outdated_surplus_worker_is_removed_at_once() -> None:
-    assert removed(plan_scaling(a_scene(a_worker(1, is_current=False)))) == "w1"
+    assert removed(plan_scaling(a_snapshot(a_worker(1, is_current=False)))) == "w1"
 
 
 states = st.sampled_from(list(WorkerState))
@@ -177,90 +181,98 @@ specs = st.builds(
     target_backlog=st.integers(1, 3),
     idle_timeout_seconds=st.integers(0, 5),
 )
-scenes = st.builds(
+snapshots = st.builds(
     ScalingSnapshot,
     spec=specs,
     load=st.builds(QueueLoad, queued=st.integers(0, 30), running=st.integers(0, 10)),
-    workers=st.lists(workers, max_size=8, unique_by=lambda each: each.name).map(tuple),
+    workers=st.lists(workers, max_size=8, unique_by=lambda worker: worker.name).map(tuple),
     now=st.just(NOW),
     demand_history=st.lists(
         st.builds(Demand, st.integers(0, 9), st.integers(0, NOW)), max_size=4
-    ).map(lambda needs: tuple(sorted(needs, key=lambda each: (-each.workers, each.until)))),
+    ).map(
+        lambda demands: tuple(sorted(demands, key=lambda demand: (-demand.workers, demand.until)))
+    ),
     is_creating=st.booleans(),
 )
 
 
-@given(scenes)
-def test_a_plan_makes_one_change_within_the_worker_limits(scene: ScalingSnapshot) -> None:
-    wanted = plan_scaling(scene)
-    assert not (wanted.create and wanted.remove)
-    assert wanted.desired <= scene.spec.max_workers
-    if wanted.create:
-        assert scene.worker_count < wanted.desired
-    if wanted.remove is not None:
-        assert wanted.remove.is_managed
-        assert wanted.remove.state is not GOING
-        assert len(scene.active_workers) == len(scene.workers)
+@given(snapshots)
+def test_a_plan_makes_one_change_within_the_worker_limits(snapshot: ScalingSnapshot) -> None:
+    plan = plan_scaling(snapshot)
+    assert not (plan.create and plan.remove)
+    assert plan.desired <= snapshot.spec.max_workers
+    if plan.create:
+        assert snapshot.worker_count < plan.desired
+    if plan.remove is not None:
+        assert plan.remove.is_managed
+        assert plan.remove.state is not GOING
+        assert len(snapshot.active_workers) == len(snapshot.workers)
 
 
-@given(scenes)
-def test_a_needed_current_scheduled_worker_is_never_removed(scene: ScalingSnapshot) -> None:
-    wanted = plan_scaling(scene)
-    if wanted.reason is RemovalReason.SURPLUS:
-        assert scene.worker_count > wanted.desired
-    if wanted.reason is RemovalReason.OUTDATED:
-        assert wanted.remove
-        assert not wanted.remove.is_current
+@given(snapshots)
+def test_a_needed_current_scheduled_worker_is_never_removed(snapshot: ScalingSnapshot) -> None:
+    plan = plan_scaling(snapshot)
+    if plan.reason is RemovalReason.SURPLUS:
+        assert snapshot.worker_count > plan.desired
+    if plan.reason is RemovalReason.OUTDATED:
+        assert plan.remove
+        assert not plan.remove.is_current
 
 
 @given(st.lists(st.tuples(st.integers(0, 9_000), st.integers(0, 4)), min_size=4))
 def test_a_surplus_worker_is_removed_only_after_the_idle_timeout_without_demand(
-    looks: list[tuple[int, int]],
+    polls: list[tuple[int, int]],
 ) -> None:
     """Check the literal rule: the worker was not needed in any snapshot of the idle timeout."""
-    scene, numbers = a_scene(*(a_worker(number) for number in range(4))), count(4)
+    snapshot, numbers = a_snapshot(*(a_worker(number) for number in range(4))), count(4)
     needed, present = list[tuple[int, int]](), 4
-    for pause, load in looks:
-        scene = replace(scene, now=scene.now + pause, load=QueueLoad(queued=load))
-        needed.append((present, scene.now))
-        wanted = plan_scaling(scene)
-        present = wanted.desired
-        if wanted.reason is RemovalReason.SURPLUS:
-            last = max(at for workers, at in needed if workers >= scene.worker_count)
-            assert scene.now - last >= scene.spec.idle_timeout_seconds * 1000
-        scene = replace(after(scene, wanted, numbers), now=scene.now)
+    for pause, load in polls:
+        snapshot = replace(snapshot, now=snapshot.now + pause, load=QueueLoad(queued=load))
+        needed.append((present, snapshot.now))
+        plan = plan_scaling(snapshot)
+        present = plan.desired
+        if plan.reason is RemovalReason.SURPLUS:
+            last = max(at for workers, at in needed if workers >= snapshot.worker_count)
+            assert snapshot.now - last >= snapshot.spec.idle_timeout_seconds * 1000
+        snapshot = replace(next_snapshot(snapshot, plan, numbers), now=snapshot.now)
 
 
-@given(st.lists(workers.map(lambda each: replace(each, state=READY, is_current=True)), min_size=1))
+@given(
+    st.lists(workers.map(lambda worker: replace(worker, state=READY, is_current=True)), min_size=1)
+)
 def test_a_busy_worker_is_removed_only_if_no_worker_is_idle(ready: list[ObservedWorker]) -> None:
-    scene = a_scene(*ready, demand_history=unneeded(0))
-    wanted = plan_scaling(scene)
-    assert (wanted.remove is None) == (not scene.removable_workers)
-    if wanted.remove and wanted.remove.is_busy:
-        assert all(each.is_busy for each in scene.removable_workers)
+    snapshot = a_snapshot(*ready, demand_history=unneeded(0))
+    plan = plan_scaling(snapshot)
+    assert (plan.remove is None) == (not snapshot.removable_workers)
+    if plan.remove and plan.remove.is_busy:
+        assert all(worker.is_busy for worker in snapshot.removable_workers)
 
 
-@given(scenes)
-def test_repeated_plans_reach_the_desired_worker_count(scene: ScalingSnapshot) -> None:
+@given(snapshots)
+def test_repeated_plans_reach_the_desired_worker_count(snapshot: ScalingSnapshot) -> None:
     """Check a simulation: units start and stop as planned; manual units may stay a surplus."""
     numbers = count(100)
     for _ in range(40):
-        scene = after(scene, plan_scaling(scene), numbers)
-    ours = [each for each in scene.active_workers if each.is_managed]
-    assert scene.worker_count == max(plan_scaling(scene).desired, scene.worker_count - len(ours))
-    assert all(each.is_current and each.state is not LOST for each in ours)
+        snapshot = next_snapshot(snapshot, plan_scaling(snapshot), numbers)
+    managed = [worker for worker in snapshot.active_workers if worker.is_managed]
+    assert snapshot.worker_count == max(
+        plan_scaling(snapshot).desired, snapshot.worker_count - len(managed)
+    )
+    assert all(worker.is_current and worker.state is not LOST for worker in managed)
 
 
-def after(scene: ScalingSnapshot, wanted: ScalingPlan, numbers: "count[int]") -> ScalingSnapshot:
+def next_snapshot(
+    snapshot: ScalingSnapshot, plan: ScalingPlan, numbers: "count[int]"
+) -> ScalingSnapshot:
     """Return the snapshot 10 seconds later, with the plan applied."""
-    stay = [each for each in scene.active_workers if each is not wanted.remove]
-    started = [replace(each, state=READY) if each.state is STARTING else each for each in stay]
-    if wanted.create or scene.is_creating:
+    remaining = [worker for worker in snapshot.active_workers if worker is not plan.remove]
+    started = [replace(w, state=READY) if w.state is STARTING else w for w in remaining]
+    if plan.create or snapshot.is_creating:
         started.append(a_worker(next(numbers), STARTING))
     return replace(
-        scene,
+        snapshot,
         workers=tuple(started),
         is_creating=False,
-        demand_history=next_demand_history(scene),
-        now=scene.now + 10_000,
+        demand_history=next_demand_history(snapshot),
+        now=snapshot.now + 10_000,
     )

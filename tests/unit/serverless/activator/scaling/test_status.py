@@ -23,46 +23,46 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 READY, STARTING = WorkerState.READY, WorkerState.STARTING
 
 
-def said(
+def status_of(
     *states: WorkerState,
     desired: int = 0,
     load: int = 0,
-    known: FunctionStatus | None = None,
-    standing_in_the_way: CreateFailure | None = None,
+    previous: FunctionStatus | None = None,
+    create_failure: CreateFailure | None = None,
     **worker: Any,
 ) -> FunctionStatus:
     spec = FunctionSpec(spec_name="g1", image="i")
     function = Function(
-        metadata=ObjectMeta(name="fn", generation=4), spec=spec, status=known or FunctionStatus()
+        metadata=ObjectMeta(name="fn", generation=4), spec=spec, status=previous or FunctionStatus()
     )
     workers = tuple(
-        ObservedWorker(f"w{at}", at, state, **worker) for at, state in enumerate(states)
+        ObservedWorker(f"w{number}", number, state, **worker) for number, state in enumerate(states)
     )
-    scene = ScalingSnapshot(spec=spec, load=QueueLoad(queued=load), workers=workers, now=0)
-    return build_status(function, scene, desired, standing_in_the_way, NOW)
+    snapshot = ScalingSnapshot(spec=spec, load=QueueLoad(queued=load), workers=workers, now=0)
+    return build_status(function, snapshot, desired, create_failure, NOW)
 
 
 @pytest.mark.parametrize(
-    ("made", "phase", "reason"),
+    ("status", "phase", "reason"),
     [
-        (said(), "Idle", FunctionReason.IDLE),
-        (said(desired=1), "Scaling", FunctionReason.SCALING),
-        (said(STARTING, desired=1), "Scaling", FunctionReason.SCALING),
-        (said(READY, desired=1), "Ready", FunctionReason.READY),
-        (said(READY, READY, desired=1), "Ready", FunctionReason.READY),
-        (said(READY, desired=1, is_current=False), "Scaling", FunctionReason.SCALING),
-        (said(WorkerState.FAILED, desired=1), "Degraded", FunctionReason.WORKER_FAILED),
-        (said(WorkerState.LOST, desired=1), "Degraded", FunctionReason.WORKER_FAILED),
-        (said(WorkerState.GOING), "Idle", FunctionReason.IDLE),
+        (status_of(), "Idle", FunctionReason.IDLE),
+        (status_of(desired=1), "Scaling", FunctionReason.SCALING),
+        (status_of(STARTING, desired=1), "Scaling", FunctionReason.SCALING),
+        (status_of(READY, desired=1), "Ready", FunctionReason.READY),
+        (status_of(READY, READY, desired=1), "Ready", FunctionReason.READY),
+        (status_of(READY, desired=1, is_current=False), "Scaling", FunctionReason.SCALING),
+        (status_of(WorkerState.FAILED, desired=1), "Degraded", FunctionReason.WORKER_FAILED),
+        (status_of(WorkerState.LOST, desired=1), "Degraded", FunctionReason.WORKER_FAILED),
+        (status_of(WorkerState.GOING), "Idle", FunctionReason.IDLE),
     ],
 )
-def test_the_phase_follows_the_workers(made: FunctionStatus, phase: str, reason: str) -> None:
-    assert (made.phase, made.conditions[0].reason) == (phase, reason)
-    assert made.observed_generation == 4
+def test_the_phase_follows_the_workers(status: FunctionStatus, phase: str, reason: str) -> None:
+    assert (status.phase, status.conditions[0].reason) == (phase, reason)
+    assert status.observed_generation == 4
 
 
 @pytest.mark.parametrize(
-    ("answer", "phase", "reason"),
+    ("response", "phase", "reason"),
     [
         (Rejected("insufficient_capacity", "none"), "Degraded", FunctionReason.INSUFFICIENT_STOCK),
         (Rejected("invalid_request", "bad"), "Failed", FunctionReason.INVALID_SPEC),
@@ -71,24 +71,24 @@ def test_the_phase_follows_the_workers(made: FunctionStatus, phase: str, reason:
     ],
 )
 def test_a_create_failure_is_reported_before_the_phase_of_the_workers(
-    answer: Rejected | Pending, phase: str, reason: str
+    response: Rejected | Pending, phase: str, reason: str
 ) -> None:
-    made = said(READY, desired=2, standing_in_the_way=next_create_failure(answer, None, 0.0))
-    assert (made.phase, made.conditions[0].reason) == (phase, reason)
+    status = status_of(READY, desired=2, create_failure=next_create_failure(response, None, 0.0))
+    assert (status.phase, status.conditions[0].reason) == (phase, reason)
 
 
-def test_each_failure_waits_longer_than_the_one_before_up_to_a_bound() -> None:
-    found: CreateFailure | None = None
-    pauses = []
+def test_the_back_off_doubles_after_each_failure_up_to_a_maximum() -> None:
+    failure: CreateFailure | None = None
+    delays = []
     for _ in range(8):
-        found = next_create_failure(Rejected("insufficient_capacity", "none"), found, 100.0)
-        pauses.append(found.retry_at - 100.0)
-    assert pauses == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
+        failure = next_create_failure(Rejected("insufficient_capacity", "none"), failure, 100.0)
+        delays.append(failure.retry_at - 100.0)
+    assert delays == [1, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
 
 
 def test_an_unchanged_snapshot_gives_the_same_status_later() -> None:
-    first = said(READY, desired=1, load=1)
+    first = status_of(READY, desired=1, load=1)
     assert first.last_activity_time == "2026-01-01T00:00:00Z"
-    assert said(READY, desired=1, load=1, known=first) == first
-    rested = FunctionStatus(last_activity_time=(NOW - timedelta(hours=1)).strftime("%FT%TZ"))
-    assert said(known=rested).last_activity_time == rested.last_activity_time
+    assert status_of(READY, desired=1, load=1, previous=first) == first
+    idle = FunctionStatus(last_activity_time=(NOW - timedelta(hours=1)).strftime("%FT%TZ"))
+    assert status_of(previous=idle).last_activity_time == idle.last_activity_time

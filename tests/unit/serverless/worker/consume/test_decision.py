@@ -29,7 +29,7 @@ ACCEPTED = 1_000_000
 TTL = 600
 OVERDUE = ACCEPTED + TTL * 1000
 SKEW = MAX_CLOCK_SKEW_SECONDS * 1000
-ME = WorkerIdentity("fn", "fn-1", "uid")
+IDENTITY = WorkerIdentity("fn", "fn-1", "uid")
 CALL = CallMessage(function_uid="uid", function_name="fn", invocation_id="i", run=2)
 RECORD = InvocationRecord(
     function_uid="uid",
@@ -40,15 +40,15 @@ RECORD = InvocationRecord(
 )
 
 
-def sent(sequence: int = 7, at: int = ACCEPTED) -> Delivery:
+def a_delivery(sequence: int = 7, at: int = ACCEPTED) -> Delivery:
     return Delivery("subject", "reply", b"", {}, sequence, at)
 
 
-def in_state(state: InvocationState, attempts: int = 1, sequence: int = 7) -> InvocationRecord:
+def record_in(state: InvocationState, attempts: int = 1, sequence: int = 7) -> InvocationRecord:
     return replace(RECORD, state=state, attempts=attempts, sequence=sequence)
 
 
-def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Decision]:
+def expected_decision(record: InvocationRecord, sequence: int, now: int) -> type[Decision]:
     """Return the decision by the specification's rules for a record of the message's own run."""
     if record.state in FINAL_STATES:
         return PublishOutcome
@@ -60,38 +60,40 @@ def right_answer(record: InvocationRecord, sequence: int, now: int) -> type[Deci
 
 
 @pytest.mark.parametrize("state", InvocationState)
-def test_the_decision_is_correct_for_all_states_attempts_sequences_and_times(
+def test_the_decision_follows_the_specification_for_all_states_attempts_and_times(
     state: InvocationState,
 ) -> None:
     times = (ACCEPTED, OVERDUE, OVERDUE + SKEW, OVERDUE + SKEW + 1)
     for attempts, sequence, now in product(range(5), (7, 8), times):
-        record = in_state(state, attempts, sequence)
-        decision = decide(sent(7), CALL, record, ME, now)
-        assert type(decision) is right_answer(record, 7, now), (attempts, sequence, now)
+        record = record_in(state, attempts, sequence)
+        decision = decide(a_delivery(7), CALL, record, IDENTITY, now)
+        assert type(decision) is expected_decision(record, 7, now), (attempts, sequence, now)
 
 
 @pytest.mark.parametrize(
     ("record", "now", "state"),
     [
-        (in_state(InvocationState.CANCELLING), ACCEPTED, InvocationState.CANCELLED),
-        (in_state(InvocationState.CANCELLING, 9), OVERDUE * 2, InvocationState.CANCELLED),
-        (in_state(InvocationState.QUEUED), OVERDUE * 2, InvocationState.EXPIRED),
-        (in_state(InvocationState.QUEUED, 3), ACCEPTED, InvocationState.DEAD_LETTERED),
-        (in_state(InvocationState.RUNNING, 3), ACCEPTED, InvocationState.DEAD_LETTERED),
+        (record_in(InvocationState.CANCELLING), ACCEPTED, InvocationState.CANCELLED),
+        (record_in(InvocationState.CANCELLING, 9), OVERDUE * 2, InvocationState.CANCELLED),
+        (record_in(InvocationState.QUEUED), OVERDUE * 2, InvocationState.EXPIRED),
+        (record_in(InvocationState.QUEUED, 3), ACCEPTED, InvocationState.DEAD_LETTERED),
+        (record_in(InvocationState.RUNNING, 3), ACCEPTED, InvocationState.DEAD_LETTERED),
     ],
 )
 def test_a_record_finished_without_a_run_has_a_reason(
     record: InvocationRecord, now: int, state: InvocationState
 ) -> None:
-    decision = decide(sent(), CALL, record, ME, now)
+    decision = decide(a_delivery(), CALL, record, IDENTITY, now)
     assert isinstance(decision, Finish)
     assert (decision.record.state, decision.record.finished_at) == (state, now)
     assert decision.record.result is not None
     assert decision.record.result.error
 
 
-def test_an_attempt_is_counted_and_signed() -> None:
-    decision = decide(sent(9), CALL, in_state(InvocationState.QUEUED, 1, 0), ME, ACCEPTED + 5)
+def test_a_started_attempt_is_counted_and_names_its_worker() -> None:
+    decision = decide(
+        a_delivery(9), CALL, record_in(InvocationState.QUEUED, 1, 0), IDENTITY, ACCEPTED + 5
+    )
     running = replace(
         RECORD,
         state=InvocationState.RUNNING,
@@ -105,8 +107,8 @@ def test_an_attempt_is_counted_and_signed() -> None:
 
 @pytest.mark.parametrize("state", InvocationState)
 def test_a_message_of_an_older_run_is_dropped(state: InvocationState) -> None:
-    older = replace(CALL, run=1)
-    assert decide(sent(), older, in_state(state), ME, ACCEPTED) == Acknowledge()
+    older_call = replace(CALL, run=1)
+    assert decide(a_delivery(), older_call, record_in(state), IDENTITY, ACCEPTED) == Acknowledge()
 
 
 @pytest.mark.parametrize(
@@ -115,41 +117,41 @@ def test_a_message_of_an_older_run_is_dropped(state: InvocationState) -> None:
     ids=["none", "of another function", "of an older run"],
 )
 @pytest.mark.parametrize(
-    ("age", "kind"), [(0, Postpone), (59_999, Postpone), (60_000, SendToDeadLetters)]
+    ("age", "decision_type"), [(0, Postpone), (59_999, Postpone), (60_000, SendToDeadLetters)]
 )
-def test_a_message_without_a_record_waits_for_it_a_minute(
-    record: InvocationRecord | None, age: int, kind: type[Decision]
+def test_a_message_without_a_record_is_postponed_for_a_minute_and_then_dead_lettered(
+    record: InvocationRecord | None, age: int, decision_type: type[Decision]
 ) -> None:
-    assert isinstance(decide(sent(), CALL, record, ME, ACCEPTED + age), kind)
+    assert isinstance(decide(a_delivery(), CALL, record, IDENTITY, ACCEPTED + age), decision_type)
 
 
-@pytest.mark.parametrize("record", [None, *map(in_state, InvocationState)])
+@pytest.mark.parametrize("record", [None, *map(record_in, InvocationState)])
 def test_an_unreadable_message_is_always_dead_lettered(
     record: InvocationRecord | None,
 ) -> None:
-    assert isinstance(decide(sent(), None, record, ME, ACCEPTED), SendToDeadLetters)
+    assert isinstance(decide(a_delivery(), None, record, IDENTITY, ACCEPTED), SendToDeadLetters)
 
 
-@pytest.mark.parametrize("record", [*map(in_state, InvocationState)])
-def test_a_message_of_the_function_that_had_the_name_before_is_dropped(
+@pytest.mark.parametrize("record", [*map(record_in, InvocationState)])
+def test_a_message_of_a_deleted_function_of_the_same_name_is_dropped(
     record: InvocationRecord,
 ) -> None:
-    foreign = replace(CALL, function_uid="before")
-    assert decide(sent(), foreign, record, ME, ACCEPTED) == Acknowledge()
+    older_call = replace(CALL, function_uid="before")
+    assert decide(a_delivery(), older_call, record, IDENTITY, ACCEPTED) == Acknowledge()
 
 
 @pytest.mark.parametrize("state", InvocationState)
-def test_a_message_of_the_function_that_has_the_name_now_is_left_to_its_workers(
+def test_a_message_of_a_newer_function_of_the_same_name_is_postponed(
     state: InvocationState,
 ) -> None:
-    newer = replace(CALL, function_uid="after")
-    record = replace(in_state(state), function_uid="after")
-    assert isinstance(decide(sent(), newer, record, ME, ACCEPTED), Postpone)
+    newer_call = replace(CALL, function_uid="after")
+    record = replace(record_in(state), function_uid="after")
+    assert isinstance(decide(a_delivery(), newer_call, record, IDENTITY, ACCEPTED), Postpone)
 
 
-def test_a_worker_that_knows_no_uid_takes_what_its_consumer_gives() -> None:
-    anybody = WorkerIdentity("fn", "fn-desk")
-    assert isinstance(decide(sent(), CALL, RECORD, anybody, ACCEPTED), StartAttempt)
+def test_a_worker_without_a_function_uid_accepts_every_call_of_its_consumer() -> None:
+    identity = WorkerIdentity("fn", "fn-desk")
+    assert isinstance(decide(a_delivery(), CALL, RECORD, identity, ACCEPTED), StartAttempt)
 
 
 records = st.builds(
@@ -168,7 +170,7 @@ records = st.builds(
 def test_final_expired_foreign_and_exhausted_records_do_not_run(
     record: InvocationRecord | None, sequence: int, now: int
 ) -> None:
-    match decide(sent(sequence), CALL, record, ME, now):
+    match decide(a_delivery(sequence), CALL, record, IDENTITY, now):
         case StartAttempt(running):
             assert record is not None
             assert not record.is_final
@@ -185,7 +187,7 @@ def test_final_expired_foreign_and_exhausted_records_do_not_run(
             assert final.is_final
 
 
-def test_the_deadline_is_the_timeout_or_the_end_of_its_time_to_live() -> None:
+def test_the_attempt_deadline_is_the_timeout_or_the_end_of_the_time_to_live() -> None:
     early = replace(RECORD, started_at=ACCEPTED)
     late = replace(RECORD, started_at=OVERDUE - 1000)
     assert attempt_deadline(early) == ACCEPTED + 60_000

@@ -25,7 +25,7 @@ RECORD = InvocationRecord(
 )
 
 
-def test_our_headers_cannot_be_forged_and_everything_is_ascii() -> None:
+def test_protocol_headers_override_headers_of_the_caller_and_are_ascii() -> None:
     headers = request_headers("fn.i-1", RECORD)
     assert headers == {
         "X-Mine": "yes",
@@ -40,32 +40,33 @@ def test_our_headers_cannot_be_forged_and_everything_is_ascii() -> None:
     assert all(value.isascii() for value in headers.values())
 
 
-def test_a_framework_reads_what_a_worker_writes() -> None:
-    given = parse_invocation(request_headers("fn.i-1", RECORD), "text/plain", b'{"a": 1}')
-    assert (given.id, given.function, given.run, given.attempt) == ("i-1", "fn", 2, 3)
-    assert given.attributes == {"name": "Zoë", "n": [1]}
-    assert given.deadline.timestamp() == 1_700_000_060.250
-    assert given.json() == {"a": 1}
+def test_a_framework_parses_the_request_of_a_worker() -> None:
+    invocation = parse_invocation(request_headers("fn.i-1", RECORD), "text/plain", b'{"a": 1}')
+    assert (invocation.id, invocation.function) == ("i-1", "fn")
+    assert (invocation.run, invocation.attempt) == (2, 3)
+    assert invocation.attributes == {"name": "Zoë", "n": [1]}
+    assert invocation.deadline.timestamp() == 1_700_000_060.250
+    assert invocation.json() == {"a": 1}
 
 
-def test_headers_of_the_connection_and_values_that_are_not_text_are_left_out() -> None:
-    given = [
+def test_connection_headers_and_values_that_are_not_ascii_are_dropped() -> None:
+    headers = [
         ("Connection", "close"),
         ("Content-Length", "3"),
         ("X-Retryable", "true"),
         ("X-Odd", "caf\udcc3\udca9"),
         ("X-Good", "yes"),
     ]
-    assert filter_headers(given) == {"X-Good": "yes"}
+    assert filter_headers(headers) == {"X-Good": "yes"}
 
 
-def test_headers_are_kept_while_they_fit() -> None:
-    given = [(f"X-{number}", "v" * 1000) for number in range(10)]
-    assert list(filter_headers(given)) == ["X-0", "X-1", "X-2", "X-3"]
+def test_headers_are_kept_up_to_the_size_limit() -> None:
+    headers = [(f"X-{number}", "v" * 1000) for number in range(10)]
+    assert list(filter_headers(headers)) == ["X-0", "X-1", "X-2", "X-3"]
 
 
 @pytest.mark.parametrize(
-    ("value", "kept"),
+    ("value", "expected"),
     [
         ("text/plain; charset=utf-8", "text/plain; charset=utf-8"),
         ("", "application/octet-stream"),
@@ -73,10 +74,10 @@ def test_headers_are_kept_while_they_fit() -> None:
         ("a/" + "b" * 300, "application/octet-stream"),
     ],
 )
-def test_an_invalid_content_type_is_replaced(value: str, kept: str) -> None:
-    assert valid_content_type(value) == kept
+def test_an_invalid_content_type_is_replaced(value: str, expected: str) -> None:
+    assert valid_content_type(value) == expected
 
 
-@pytest.mark.parametrize(("value", "says_so"), [("true", True), (" TRUE ", True), ("1", False)])
-def test_only_the_header_value_true_is_retryable(value: str, *, says_so: bool) -> None:
-    assert is_retryable(value) == says_so
+@pytest.mark.parametrize(("value", "expected"), [("true", True), (" TRUE ", True), ("1", False)])
+def test_only_the_header_value_true_is_retryable(value: str, *, expected: bool) -> None:
+    assert is_retryable(value) == expected

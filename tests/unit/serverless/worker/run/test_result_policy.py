@@ -37,7 +37,7 @@ TOO_LATE = 10_000
 
 
 @pytest.mark.parametrize(
-    ("heard", "state", "failure_class"),
+    ("result", "state", "failure_class"),
     [
         (FrameworkResponse(200), InvocationState.SUCCEEDED, ""),
         (FrameworkResponse(399), InvocationState.SUCCEEDED, ""),
@@ -51,42 +51,44 @@ TOO_LATE = 10_000
     ],
 )
 def test_every_framework_result_gives_a_valid_outcome(
-    heard: FrameworkResult, state: InvocationState, failure_class: str
+    result: FrameworkResult, state: InvocationState, failure_class: str
 ) -> None:
     for record in (RUNNING, LAST):
-        outcome = decide_result(record, heard, SOON)
+        outcome = decide_result(record, result, SOON)
         assert isinstance(outcome, RunOutcome)
         assert (outcome.state, outcome.result.failure_class) == (state, failure_class)
         assert bool(outcome.result.error) == (state is not InvocationState.SUCCEEDED)
 
 
 @pytest.mark.parametrize(
-    "heard", [NoResponse("it left"), FrameworkResponse(500, is_retryable=True)]
+    "result", [NoResponse("no response"), FrameworkResponse(500, is_retryable=True)]
 )
-def test_a_failed_attempt_is_retried_until_no_attempt_is_left(heard: FrameworkResult) -> None:
-    assert isinstance(decide_result(RUNNING, heard, SOON), Retry)
-    outcome = decide_result(LAST, heard, SOON)
+def test_a_failed_attempt_is_retried_until_no_attempt_is_left(
+    result: FrameworkResult,
+) -> None:
+    assert isinstance(decide_result(RUNNING, result, SOON), Retry)
+    outcome = decide_result(LAST, result, SOON)
     assert isinstance(outcome, RunOutcome)
     assert outcome.state is InvocationState.DEAD_LETTERED
     assert outcome.result.failure_class == "attempts_exhausted"
     assert outcome.result.error.startswith("3 attempts have come to nothing; the last: ")
 
 
-def test_a_success_that_says_retryable_is_a_success() -> None:
+def test_a_successful_response_with_the_retryable_header_succeeds() -> None:
     outcome = decide_result(RUNNING, FrameworkResponse(200, is_retryable=True), SOON)
     assert isinstance(outcome, RunOutcome)
     assert outcome.state is InvocationState.SUCCEEDED
 
 
-def test_a_run_that_is_late_for_its_ttl_has_expired() -> None:
+def test_a_run_that_exceeds_its_time_to_live_is_expired() -> None:
     outcome = decide_result(RUNNING, DeadlineExceeded(), TOO_LATE)
     assert isinstance(outcome, RunOutcome)
     assert outcome.state is InvocationState.EXPIRED
 
 
-def test_an_answer_is_kept_as_it_came() -> None:
-    answer = FrameworkResponse(500, "text/plain", {"X-A": "b"}, b"body")
-    outcome = decide_result(RUNNING, answer, SOON)
+def test_a_failed_response_is_stored_unchanged() -> None:
+    response = FrameworkResponse(500, "text/plain", {"X-A": "b"}, b"body")
+    outcome = decide_result(RUNNING, response, SOON)
     assert isinstance(outcome, RunOutcome)
     assert (outcome.result.status_code, outcome.result.content_type) == (500, "text/plain")
     assert (outcome.result.headers, outcome.body) == ({"X-A": "b"}, b"body")
