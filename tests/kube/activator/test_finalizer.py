@@ -25,22 +25,22 @@ NO_API = "http://127.0.0.1:9"
 ODD = b"?" * 900_000  # the queue accepts it, but no dead letter can hold all of it
 
 
-async def installed_function(functions: FunctionsClient, **spec: object) -> str:
+async def create_function(functions: FunctionsClient, **spec: object) -> str:
     """Create a function and wait for its consumer."""
     name = await functions.create("g1.1", **spec)
     await functions.wait_status(name, lambda status: status.get("phase"))
     return name
 
 
-async def delete(site: IsolatedInstallation, name: str, intent: str = "") -> None:
-    """Delete a function as kubectl does, or as the API does with an intent."""
-    if intent:
-        annotated = {"metadata": {"annotations": {ON_DELETE_ANNOTATION: intent}}}
+async def delete(site: IsolatedInstallation, name: str, policy: str = "") -> None:
+    """Delete a function as kubectl does, or as the API does with a policy."""
+    if policy:
+        annotated = {"metadata": {"annotations": {ON_DELETE_ANNOTATION: policy}}}
         await site.admin.patch(site.path("functions", name), annotated)
     await site.admin.delete(site.path("functions", name))
 
 
-async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
+async def test_a_function_is_deleted_once_its_invocations_have_outcomes(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     async with (
@@ -49,8 +49,8 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
         run_activator(activator_config(site, queue, NO_API)),
         open_functions(site, queue) as functions,
     ):
-        purged = await installed_function(functions)
-        drained = await installed_function(functions)
+        purged = await create_function(functions)
+        drained = await create_function(functions)
         waiting = await functions.submit(purged, "waiting")
         running = transition.attempt_started(
             waiting,
@@ -74,20 +74,22 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
         await functions.wait_record(purged, "late", lambda record: record.published)
         await site.wait_gone("functions", purged)
         assert await functions.queued_counts(purged) == {}
-        assert {each.invocation_id for each in await functions.published_outcomes(purged)} == {
+        assert {
+            outcome.invocation_id for outcome in await functions.published_outcomes(purged)
+        } == {
             "waiting",
             "running",
             "late",
         }
         assert not await has_stream(functions, f"OBJ_{QUEUE_NAMES.body_bucket_name(purged)}")
         info = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
-        assert [each.name for each in info] == [drained]
+        assert [consumer.name for consumer in info] == [drained]
 
-        open_one = await functions.read_record(drained, "waiting")
-        assert open_one.state is InvocationState.QUEUED
+        queued = await functions.read_record(drained, "waiting")
+        assert queued.state is InvocationState.QUEUED
         assert await functions.ack_all(drained) == 1
         done = transition.finished(
-            open_one, InvocationState.SUCCEEDED, InvocationResult(), current_time_ms()
+            queued, InvocationState.SUCCEEDED, InvocationResult(), current_time_ms()
         )
         await functions.write_record(drained, "waiting", transition.published(done))
         await site.wait_gone("functions", drained)
@@ -96,7 +98,7 @@ async def test_a_deleted_function_leaves_outcomes_and_nothing_else(
 
 async def has_stream(functions: FunctionsClient, name: str) -> bool:
     infos = await functions.jetstream.streams_info()
-    return name in {each.config.name for each in infos}
+    return name in {info.config.name for info in infos}
 
 
 async def test_the_consumer_bucket_and_secret_of_a_function_are_created_and_deleted_with_it(
@@ -108,7 +110,7 @@ async def test_the_consumer_bucket_and_secret_of_a_function_are_created_and_dele
         run_activator(activator_config(site, queue, NO_API)) as metrics,
         open_functions(site, queue) as functions,
     ):
-        name = await installed_function(functions)
+        name = await create_function(functions)
         assert await has_stream(functions, f"OBJ_{QUEUE_NAMES.body_bucket_name(name)}")
         secret = await site.admin.get(site.path("secrets", f"queue-{name}"))
         assert set(secret["data"]) == {"url", "user", "password", "inboxPrefix"}
@@ -116,41 +118,41 @@ async def test_the_consumer_bucket_and_secret_of_a_function_are_created_and_dele
         assert owner["uid"] == await functions.uid(name)
         await functions.jetstream.delete_consumer(QUEUE_NAMES.invocations_stream, name)
 
-        async def is_back() -> bool:
+        async def has_consumer_again() -> bool:
             infos = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
-            return name in {each.name for each in infos}
+            return name in {info.name for info in infos}
 
-        await eventually(is_back)
-        lost = (
+        await eventually(has_consumer_again)
+        deleted_streams = (
             f"OBJ_{QUEUE_NAMES.body_bucket_name(name)}",
             QUEUE_NAMES.results_stream,
             QUEUE_NAMES.invocations_stream,
         )
-        for each in lost:
-            await functions.jetstream.delete_stream(each)
-        for each in lost:
-            await eventually(lambda each=each: has_stream(functions, each))  # type: ignore[misc]
-        await eventually(is_back)
+        for stream in deleted_streams:
+            await functions.jetstream.delete_stream(stream)
+        for stream in deleted_streams:
+            await eventually(lambda stream=stream: has_stream(functions, stream))  # type: ignore[misc]
+        await eventually(has_consumer_again)
         await functions.submit(name, "one")
 
         async def depth() -> float | None:
             return metrics.get_sample_value("gpuruntime_function_queue_depth", {"function": name})
 
         await eventually(depth, lambda value: value == 1)
-        resting = await installed_function(functions)
-        before = await functions.get(resting)
+        idle = await create_function(functions)
+        before = await functions.get(idle)
         await functions.wait_status(
             name, lambda status: status.get("phase") in ("Degraded", "Scaling")
         )
-        assert await functions.get(resting) == before
-        await site.admin.delete(site.path("functions", resting))
-        unguarded = {"metadata": {"finalizers": None}}
-        await site.admin.patch(site.path("functions", resting), unguarded)
+        assert await functions.get(idle) == before
+        await site.admin.delete(site.path("functions", idle))
+        without_finalizers = {"metadata": {"finalizers": None}}
+        await site.admin.patch(site.path("functions", idle), without_finalizers)
 
         async def is_cleaned() -> bool:
             infos = await functions.jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
-            has_consumer = resting in {each.name for each in infos}
-            bodies = f"OBJ_{QUEUE_NAMES.body_bucket_name(resting)}"
+            has_consumer = idle in {info.name for info in infos}
+            bodies = f"OBJ_{QUEUE_NAMES.body_bucket_name(idle)}"
             return not has_consumer and not await has_stream(functions, bodies)
 
         await eventually(is_cleaned)

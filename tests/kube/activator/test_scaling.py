@@ -25,7 +25,7 @@ from tests.support.wait.eventually import eventually
 
 
 @pytest.fixture
-async def world(
+async def product(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> AsyncIterator[tuple[RunningProduct, FunctionsClient]]:
     async with (
@@ -41,9 +41,9 @@ async def world(
 
 
 async def test_workers_scale_with_the_queue_from_zero_to_the_maximum_and_back(
-    world: tuple[RunningProduct, FunctionsClient],
+    product: tuple[RunningProduct, FunctionsClient],
 ) -> None:
-    installation, functions = world
+    installation, functions = product
     spec = await installation.create_ready_stock(3)
     name = await functions.create(spec, maxWorkers=3, targetBacklog=2)
     await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
@@ -59,12 +59,12 @@ async def test_workers_scale_with_the_queue_from_zero_to_the_maximum_and_back(
     status = await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
     assert not status.get("workers")
     assert status["workerCounter"] == status["settledCounter"] == 3
-    for reason, said in (("ScaledUp", "made"), ("ScaledDown", "removed")):
-        notes = {f"{said} worker {name}-{number}" for number in (1, 2, 3)}
-        await eventually(lambda reason=reason: told(functions, reason), notes.__eq__)  # type: ignore[misc]
+    for reason, verb in (("ScaledUp", "made"), ("ScaledDown", "removed")):
+        notes = {f"{verb} worker {name}-{number}" for number in (1, 2, 3)}
+        await eventually(lambda reason=reason: notes_of(functions, reason), notes.__eq__)  # type: ignore[misc]
 
 
-async def told(functions: FunctionsClient, reason: str) -> set[str]:
+async def notes_of(functions: FunctionsClient, reason: str) -> set[str]:
     """Return the messages of the Events with that reason, without the cause."""
     site = functions.installation
     notes = await event_notes.event_notes(site.admin, site.namespaces.instance, reason)
@@ -72,21 +72,25 @@ async def told(functions: FunctionsClient, reason: str) -> set[str]:
 
 
 async def test_a_broken_function_and_a_function_without_stock_do_not_block_other_functions(
-    world: tuple[RunningProduct, FunctionsClient],
+    product: tuple[RunningProduct, FunctionsClient],
 ) -> None:
-    installation, functions = world
+    installation, functions = product
     spec, empty = await installation.create_ready_stock(4), new_name("spec")
     broken = await functions.create(spec, minWorkers=1, image="no image: at all")
-    starved = await functions.create(empty, minWorkers=1)
+    out_of_stock = await functions.create(empty, minWorkers=1)
     good = await functions.create(spec, minWorkers=1)
     await functions.wait_status(good, lambda status: status.get("phase") == "Ready")
-    status = await functions.wait_status(starved, lambda status: status.get("phase") == "Degraded")
+    status = await functions.wait_status(
+        out_of_stock, lambda status: status.get("phase") == "Degraded"
+    )
     assert condition_of(status)["reason"] == "InsufficientStock"
     status = await functions.wait_status(broken, lambda status: status.get("phase") == "Failed")
     assert condition_of(status)["reason"] == "InvalidSpec"
 
     await installation.seed_stock(empty, 1)  # the function claims it as soon as it is ready
-    status = await functions.wait_status(starved, lambda status: status.get("phase") == "Ready")
+    status = await functions.wait_status(
+        out_of_stock, lambda status: status.get("phase") == "Ready"
+    )
     assert status["workerCounter"] == 1
 
     await functions.patch_spec(broken, image="example/mended:1")
@@ -102,14 +106,14 @@ async def test_a_broken_function_and_a_function_without_stock_do_not_block_other
 
 
 async def test_a_manually_created_worker_counts_and_is_never_deleted(
-    world: tuple[RunningProduct, FunctionsClient],
+    product: tuple[RunningProduct, FunctionsClient],
 ) -> None:
-    installation, functions = world
+    installation, functions = product
     spec = await installation.create_ready_stock(2)
     name = await functions.create(spec, maxWorkers=2)
     await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
-    order = create_unit_request(spec, image="example/another:1", serverless={"requestID": name})
-    assert (await installation.api.post(UNITS, order)).status == 201
+    request = create_unit_request(spec, image="example/another:1", serverless={"requestID": name})
+    assert (await installation.api.post(UNITS, request)).status == 201
     await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
     await functions.submit(name, "one")
     await functions.submit(name, "two")
@@ -118,10 +122,10 @@ async def test_a_manually_created_worker_counts_and_is_never_deleted(
     status = await functions.wait_status(name, lambda status: status.get("workers") == 1)
     assert status["workerCounter"] == 1
     assert [unit["metadata"]["name"] for unit in await functions.worker_units(name)] == [
-        order["name"]
+        request["name"]
     ]
 
 
 def condition_of(status: dict[str, Any]) -> dict[str, Any]:
     """Return the condition Ready."""
-    return next(each for each in status["conditions"] if each["type"] == "Ready")
+    return next(item for item in status["conditions"] if item["type"] == "Ready")

@@ -61,22 +61,22 @@ FN = "fn"
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepFixture:
     """A sweep that runs on demand, and a factory of further sweeps."""
 
     functions: FunctionsClient
     registry: CollectorRegistry
     sweep: Sweep
-    make: Callable[[JetStreamClient], Sweep]
+    new_sweep: Callable[[JetStreamClient], Sweep]
 
-    async def round_of_another(self, connection: QueueConnection, ended: asyncio.Event) -> None:
+    async def run_round(self, connection: QueueConnection, done: asyncio.Event) -> None:
         """Run one round in a process with its own connection."""
         async with asyncio.TaskGroup() as group:
-            keeping = group.create_task(connection.run())
+            connection_task = group.create_task(connection.run())
             await connection.synced()
-            await group.create_task(self.make(JetStreamClient(connection)).run_round())
-            ended.set()
-            keeping.cancel()
+            await group.create_task(self.new_sweep(JetStreamClient(connection)).run_round())
+            done.set()
+            connection_task.cancel()
 
 
 @pytest.fixture
@@ -86,42 +86,46 @@ async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
 
 
 @pytest.fixture
-async def swept(installed_control_plane: ControlPlane, queue: NATSServer) -> AsyncIterator[Swept]:
+async def sweeper(
+    installed_control_plane: ControlPlane, queue: NATSServer
+) -> AsyncIterator[SweepFixture]:
     async with (
         new_isolated_installation(installed_control_plane) as site,
         open_functions(site, queue) as functions,
         connect_client(site.activator_kubeconfig) as client,
         asyncio.TaskGroup() as group,
     ):
-        clock, where = LATER, site.namespaces.instance
-        connection = QueueConnection(credentials_from_config(access(queue)), "tests", clock)
+        clock, instance = LATER, site.namespaces.instance
+        connection = QueueConnection(credentials_from_config(queue_config(queue)), "tests", clock)
         tasks = [group.create_task(connection.run())]
-        made = StreamSetup(connection, stream_configs(QUEUE_NAMES, StreamLimits()), clock)
-        tasks.append(group.create_task(made.run()))
-        await made.synced()
-        await site.create("functions", a_function(site))
+        stream_setup = StreamSetup(connection, stream_configs(QUEUE_NAMES, StreamLimits()), clock)
+        tasks.append(group.create_task(stream_setup.run()))
+        await stream_setup.synced()
+        await site.create("functions", function_manifest(site))
         registry = CollectorRegistry()
         metrics = InformerMetrics(registry)
-        informer = Informer(client, WatchScope(FUNCTIONS, where), metrics, clock, Random(7))
+        informer = Informer(client, WatchScope(FUNCTIONS, instance), metrics, clock, Random(7))
         counts = SettleMetrics(registry)
-        homes = FunctionExistence(Cache({where: informer}), client, where)
+        existence = FunctionExistence(Cache({instance: informer}), client, instance)
 
-        def make(jetstream: JetStreamClient) -> Sweep:
-            records = InvocationStore(jetstream, QUEUE_NAMES)
-            return Sweep(records, RecordSettler(records, counts, clock), homes, clock)
+        def new_sweep(jetstream: JetStreamClient) -> Sweep:
+            store = InvocationStore(jetstream, QUEUE_NAMES)
+            return Sweep(store, RecordSettler(store, counts, clock), existence, clock)
 
         async with run_informers([informer]):
-            yield Swept(functions, registry, make(JetStreamClient(connection)), make)
+            yield SweepFixture(
+                functions, registry, new_sweep(JetStreamClient(connection)), new_sweep
+            )
         for task in tasks:
             task.cancel()
 
 
-def access(queue: NATSServer) -> QueueConfig:
+def queue_config(queue: NATSServer) -> QueueConfig:
     password_file = str(queue.password_file("activator"))
     return QueueConfig(url=queue.url, user="activator", password_file=password_file)
 
 
-def a_function(site: IsolatedInstallation) -> dict[str, object]:
+def function_manifest(site: IsolatedInstallation) -> dict[str, object]:
     return {
         "apiVersion": FUNCTIONS.api_version,
         "kind": "Function",
@@ -130,8 +134,8 @@ def a_function(site: IsolatedInstallation) -> dict[str, object]:
     }
 
 
-async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> None:
-    functions = swept.functions
+async def test_open_records_without_a_message_are_queued_again(sweeper: SweepFixture) -> None:
+    functions = sweeper.functions
     lost = await functions.submit(FN, "lost", publish=False)
     queued = await functions.submit(FN, "queued")
     await functions.write_record(
@@ -147,7 +151,7 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     await functions.write_record(FN, "redriven", redriven)
     await functions.publish_worker_report(FN, "fn-2", 1, current_time_ms())
 
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
     assert set(await functions.queued_counts(FN)) == {"lost", "queued", "dead-worker", "redriven"}
     released = await functions.read_record(FN, "dead-worker")
@@ -160,163 +164,170 @@ async def test_open_records_without_a_message_are_queued_again(swept: Swept) -> 
     assert await functions.published_outcomes(FN) == []
 
 
-async def test_overdue_and_orphaned_records_get_a_final_outcome(swept: Swept) -> None:
-    functions = swept.functions
+async def test_overdue_and_orphaned_records_get_a_final_outcome(sweeper: SweepFixture) -> None:
+    functions = sweeper.functions
     overdue = await functions.submit(FN, "overdue", ttl_seconds=5)
-    begun = transition.attempt_started(overdue, "fn-1", 999, current_time_ms())
-    await functions.write_record(FN, "cancelling", transition.cancelling(begun))
-    await functions.submit(FN, "predecessors", function_uid="uid-of-nobody")
-    await functions.submit("gone", "orphan", function_uid="uid-of-nobody")
-    untold = transition.finished(
-        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
+    started = transition.attempt_started(overdue, "fn-1", 999, current_time_ms())
+    await functions.write_record(FN, "cancelling", transition.cancelling(started))
+    await functions.submit(FN, "of-predecessor", function_uid="other-uid")
+    await functions.submit("gone", "orphan", function_uid="other-uid")
+    unpublished = transition.finished(
+        started, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
     )
-    await functions.write_record(FN, "untold", untold)
-    await functions.write_record(FN, "namesakes", replace(untold, function_uid="uid-of-nobody"))
-    await functions.publish_call(FN, "namesakes", overdue)
+    await functions.write_record(FN, "unpublished", unpublished)
+    await functions.write_record(FN, "of-namesake", replace(unpublished, function_uid="other-uid"))
+    await functions.publish_call(FN, "of-namesake", overdue)
 
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
-    ended = {
+    expected = {
         "cancelling": InvocationState.CANCELLED,
-        "namesakes": InvocationState.SUCCEEDED,
+        "of-namesake": InvocationState.SUCCEEDED,
         "overdue": InvocationState.EXPIRED,
-        "predecessors": InvocationState.CANCELLED,
-        "untold": InvocationState.SUCCEEDED,
+        "of-predecessor": InvocationState.CANCELLED,
+        "unpublished": InvocationState.SUCCEEDED,
     }
-    outcomes = {each.invocation_id: each for each in await functions.published_outcomes(FN)}
-    assert {name: each.state for name, each in outcomes.items()} == ended
-    assert outcomes["predecessors"].result.failure_class == FailureClass.FUNCTION_DELETED
-    for name, state in ended.items():
+    outcomes = {
+        outcome.invocation_id: outcome for outcome in await functions.published_outcomes(FN)
+    }
+    assert {name: outcome.state for name, outcome in outcomes.items()} == expected
+    assert outcomes["of-predecessor"].result.failure_class == FailureClass.FUNCTION_DELETED
+    for name, state in expected.items():
         record = await functions.read_record(FN, name)
         assert (record.state, record.published) == (state, True)
-    assert finished(swept.registry, FN) == {
+    assert finished(sweeper.registry, FN) == {
         InvocationState.CANCELLED: 2,
         InvocationState.EXPIRED: 1,
     }
     orphan = await functions.read_record("gone", "orphan")
     assert (orphan.state, orphan.published) == (InvocationState.CANCELLED, True)
     assert await functions.queued_counts("gone") == {}
-    assert await functions.queued_counts(FN) == {
-        "namesakes": 1
-    }  # by another function than that of its record
+    # The call has another function uid than its record.
+    assert await functions.queued_counts(FN) == {"of-namesake": 1}
 
 
-async def test_the_worker_of_a_run_that_the_sweep_finishes_is_notified(swept: Swept) -> None:
-    functions = swept.functions
-    heard = await functions.client.subscribe(QUEUE_NAMES.cancellation_subject(FN))
+async def test_the_worker_of_a_run_that_the_sweep_finishes_is_notified(
+    sweeper: SweepFixture,
+) -> None:
+    functions = sweeper.functions
+    subscription = await functions.client.subscribe(QUEUE_NAMES.cancellation_subject(FN))
     overdue = await functions.submit(FN, "waiting", ttl_seconds=5)
     await functions.write_record(
         FN, "running", transition.attempt_started(overdue, "fn-1", 999, current_time_ms())
     )
 
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
     assert (await functions.read_record(FN, "running")).state is InvocationState.EXPIRED
-    assert (await heard.next_msg(timeout=REQUEST_TIMEOUT_SECONDS)).data == b"running"
-    assert heard.pending_msgs == 0
+    assert (await subscription.next_msg(timeout=REQUEST_TIMEOUT_SECONDS)).data == b"running"
+    assert subscription.pending_msgs == 0
 
 
-async def test_a_record_under_an_odd_key_keeps_no_other_from_its_end(swept: Swept) -> None:
-    functions = swept.functions
-    sound = await functions.submit(FN, "lost", publish=False)
-    for odd in (f"{FN}.too.deep", FN, f"{FN}.{'x' * 65}", "Fn.x"):
-        await functions.jetstream.publish(QUEUE_NAMES.record_subject(odd), encode_record(sound))
+async def test_a_record_with_an_invalid_key_does_not_stop_the_sweep(sweeper: SweepFixture) -> None:
+    functions = sweeper.functions
+    record = await functions.submit(FN, "lost", publish=False)
+    for key in (f"{FN}.too.deep", FN, f"{FN}.{'x' * 65}", "Fn.x"):
+        await functions.jetstream.publish(QUEUE_NAMES.record_subject(key), encode_record(record))
     await functions.submit(FN, "overdue", ttl_seconds=5)
 
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
     assert (await functions.read_record(FN, "overdue")).state is InvocationState.EXPIRED
     assert await functions.queued_counts(FN) == {"lost": 1}
-    assert swept.sweep.oldest_queued_times().keys() == {FN}
+    assert sweeper.sweep.oldest_queued_times().keys() == {FN}
 
 
-async def test_a_record_that_cannot_be_queued_keeps_no_other_from_its_end(swept: Swept) -> None:
-    functions = swept.functions
+async def test_a_record_that_cannot_be_queued_does_not_stop_the_sweep(
+    sweeper: SweepFixture,
+) -> None:
+    functions = sweeper.functions
     lost = await functions.submit(FN, "lost", publish=False)
-    begun = transition.attempt_started(lost, "fn-1", 999, current_time_ms())
-    untold = transition.finished(
-        begun, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
+    started = transition.attempt_started(lost, "fn-1", 999, current_time_ms())
+    unpublished = transition.finished(
+        started, InvocationState.SUCCEEDED, InvocationResult(status_code=200), current_time_ms()
     )
-    await functions.write_record(FN, "untold", untold)
+    await functions.write_record(FN, "unpublished", unpublished)
     config = (await functions.jetstream.stream_info(QUEUE_NAMES.invocations_stream)).config
     await functions.jetstream.update_stream(config, subjects=[QUEUE_NAMES.call_filter("other")])
 
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
-    assert (await functions.read_record(FN, "untold")).published
+    assert (await functions.read_record(FN, "unpublished")).published
     await functions.jetstream.update_stream(config)
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
     assert await functions.queued_counts(FN) == {"lost": 1}
 
 
-async def test_the_sweep_measures_the_space_used_by_records(swept: Swept) -> None:
-    await swept.functions.submit(FN, "small")
-    await swept.sweep.run_round()
-    before = swept.sweep.records_used_ratio
+async def test_the_sweep_measures_the_space_used_by_records(sweeper: SweepFixture) -> None:
+    await sweeper.functions.submit(FN, "small")
+    await sweeper.sweep.run_round()
+    before = sweeper.sweep.records_used_ratio
     large = InvocationRequest(body=InvocationBody(inline=bytes(200_000)), ttl_seconds=3600)
-    await swept.functions.write_record(
+    await sweeper.functions.write_record(
         FN, "large", transition.new_record(large, "uid", "", current_time_ms())
     )
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
 
-    assert 0 < before < swept.sweep.records_used_ratio < 1
+    assert 0 < before < sweeper.sweep.records_used_ratio < 1
 
 
 def finished(registry: CollectorRegistry, function: str) -> dict[str, float]:
     """Return how many invocations of a function are counted as settled, by outcome."""
-    samples = (each for family in registry.collect() for each in family.samples)
+    samples = (sample for family in registry.collect() for sample in family.samples)
     return {
-        each.labels["outcome"]: each.value
-        for each in samples
-        if each.name == "gpuruntime_invocations_finished_total"
-        and each.labels["function"] == function
+        sample.labels["outcome"]: sample.value
+        for sample in samples
+        if sample.name == "gpuruntime_invocations_finished_total"
+        and sample.labels["function"] == function
     }
 
 
-async def test_a_second_sweep_changes_nothing_and_publishes_no_outcome_twice(swept: Swept) -> None:
-    functions = swept.functions
+async def test_repeated_sweeps_publish_each_outcome_once(sweeper: SweepFixture) -> None:
+    functions = sweeper.functions
     await functions.submit(FN, "overdue", ttl_seconds=5)
     await functions.submit(FN, "lost", publish=False)
     for _ in range(3):
-        await swept.sweep.run_round()
+        await sweeper.sweep.run_round()
     assert len(await functions.published_outcomes(FN)) == 1
     assert await functions.queued_counts(FN) == {"lost": 1}
-    assert swept.sweep.oldest_queued_times().keys() == {FN}
+    assert sweeper.sweep.oldest_queued_times().keys() == {FN}
 
 
-async def test_a_queue_that_has_lost_everything_is_followed_from_its_beginning(
-    swept: Swept,
+async def test_the_sweep_starts_again_after_the_queue_lost_all_streams(
+    sweeper: SweepFixture,
 ) -> None:
-    functions = swept.functions
+    functions = sweeper.functions
     await functions.submit(FN, "before")
     await functions.submit(FN, "before-too")
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
     jetstream = functions.jetstream
-    for wire in stream_configs(QUEUE_NAMES, StreamLimits()):
-        await jetstream.delete_stream(wire["name"])
-        await functions.create_stream(wire)
+    for config in stream_configs(QUEUE_NAMES, StreamLimits()):
+        await jetstream.delete_stream(config["name"])
+        await functions.create_stream(config)
     await functions.submit(FN, "after", ttl_seconds=5)
-    await swept.sweep.run_round()
+    await sweeper.sweep.run_round()
     assert (await functions.read_record(FN, "after")).state is InvocationState.EXPIRED
 
 
-@pytest.mark.parametrize("moment", AwaitSide)
+@pytest.mark.parametrize("side", AwaitSide)
 async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
-    swept: Swept, queue: NATSServer, moment: AwaitSide
+    sweeper: SweepFixture, queue: NATSServer, side: AwaitSide
 ) -> None:
-    functions, turns = swept.functions, 0
+    functions, rounds = sweeper.functions, 0
     with enable_crashes(asyncio.get_running_loop()):
         for at in itertools.count(1):
-            turns = at
+            rounds = at
             await functions.submit(FN, f"overdue-{at}", ttl_seconds=5)
-            made = await functions.submit(FN, f"released-{at}", publish=False)
-            begun = transition.attempt_started(made, "fn-1", 999, current_time_ms())
-            await functions.write_record(FN, f"released-{at}", begun)
-            program, ended = CrashingProgram(Sweep.run_round, at, moment), asyncio.Event()
-            connection = QueueConnection(credentials_from_config(access(queue)), "dying", LATER)
-            async with program.run(swept.round_of_another(connection, ended)):
-                await wait_for_first(program.was_injected.wait(), ended.wait())
-                await swept.sweep.run_round()
+            queued = await functions.submit(FN, f"released-{at}", publish=False)
+            started = transition.attempt_started(queued, "fn-1", 999, current_time_ms())
+            await functions.write_record(FN, f"released-{at}", started)
+            program, done = CrashingProgram(Sweep.run_round, at, side), asyncio.Event()
+            connection = QueueConnection(
+                credentials_from_config(queue_config(queue)), "dying", LATER
+            )
+            async with program.run(sweeper.run_round(connection, done)):
+                await wait_for_first(program.was_injected.wait(), done.wait())
+                await sweeper.sweep.run_round()
             record = await functions.read_record(FN, f"overdue-{at}")
             assert (record.state, record.published) == (InvocationState.EXPIRED, True)
             assert (
@@ -325,9 +336,9 @@ async def test_records_are_correct_after_a_sweep_crashes_at_any_await(
             if not program.has_crashed:
                 break
             await functions.jetstream.purge_stream(f"KV_{QUEUE_NAMES.record_bucket}")
-    told = [each.invocation_id for each in await functions.published_outcomes(FN)]
-    assert sorted(told) == sorted(f"overdue-{turn}" for turn in range(1, turns + 1))
+    published = [outcome.invocation_id for outcome in await functions.published_outcomes(FN)]
+    assert sorted(published) == sorted(f"overdue-{number}" for number in range(1, rounds + 1))
     assert set(await functions.queued_counts(FN)) == {
-        f"released-{turn}" for turn in range(1, turns + 1)
+        f"released-{number}" for number in range(1, rounds + 1)
     }
-    assert turns > 10  # else there were too few calls to crash at
+    assert rounds > 10  # else there were too few calls to crash at

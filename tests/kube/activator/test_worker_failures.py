@@ -27,7 +27,7 @@ from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.eventually import eventually
 
 NO_MODEL = ["python", "-c", "import sys; print('no model', file=sys.stderr); sys.exit(3)"]
-SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ async def functions(
         run_controller(site),
         run_api(site, tmp_path / "api") as api,
         run_activator(activator_config(site, queue, api.url), ShiftedClock(LOST_AFTER_MS / 1000)),
-        open_functions(site, queue) as made,
+        open_functions(site, queue) as client,
     ):
-        yield made
+        yield client
 
 
-async def stocked(site: IsolatedInstallation, spec: str, node: str = "gpu-0") -> None:
+async def create_stock_unit(site: IsolatedInstallation, spec: str, node: str = "gpu-0") -> None:
     """Create one more stock unit that is ready and whose worker will be on that node."""
-    name, place = new_name("stock"), {"kubernetes.io/hostname": node}
-    unit = unit_manifest(name, specName=spec, memory="64Mi", gpu=0, nodeSelector=place)
+    name, node_selector = new_name("stock"), {"kubernetes.io/hostname": node}
+    unit = unit_manifest(name, specName=spec, memory="64Mi", gpu=0, nodeSelector=node_selector)
     await site.create("gpuunits", unit, namespace=site.namespaces.stock)
     await site.wait_unit_reason(
-        name, "StockReady", namespace=site.namespaces.stock, timeout_seconds=SECONDS
+        name, "StockReady", namespace=site.namespaces.stock, timeout_seconds=TIMEOUT_SECONDS
     )
 
 
@@ -70,40 +70,40 @@ async def test_a_failing_worker_is_reported_and_replaced_only_after_a_function_c
     functions: FunctionsClient,
 ) -> None:
     site, spec = functions.installation, new_name("spec")
-    await stocked(site, spec)
-    await stocked(site, spec)
+    await create_stock_unit(site, spec)
+    await create_stock_unit(site, spec)
     name = await functions.create(
         spec, image="local/echo", template={"command": NO_MODEL}, minWorkers=1, maxWorkers=1
     )
-    await functions.submit(name, "patient")
+    await functions.submit(name, "waiting")
     status = await functions.wait_status(
         name,
         lambda status: ready_condition({"status": status}).get("reason") == "WorkerFailed",
-        timeout_seconds=SECONDS,
+        timeout_seconds=TIMEOUT_SECONDS,
     )
     (unit,) = await functions.worker_units(name)
     worker = unit["metadata"]["name"]
-    said = ready_condition({"status": status})
-    assert (status["phase"], said["status"]) == ("Degraded", "False")
-    assert said["message"].startswith(f"{worker}: PodStartupFailed: CrashLoopBackOff: ")
-    assert "exit code 3" in said["message"]
+    condition = ready_condition({"status": status})
+    assert (status["phase"], condition["status"]) == ("Degraded", "False")
+    assert condition["message"].startswith(f"{worker}: PodStartupFailed: CrashLoopBackOff: ")
+    assert "exit code 3" in condition["message"]
 
-    tried = await restart_count(site, worker)
+    restarts = await restart_count(site, worker)
     await eventually(
         lambda: restart_count(site, worker),
-        lambda count: count >= tried + 2,
-        timeout_seconds=SECONDS,
+        lambda count: count >= restarts + 2,
+        timeout_seconds=TIMEOUT_SECONDS,
     )
-    (kept,) = await functions.worker_units(name)
-    assert kept["metadata"]["uid"] == unit["metadata"]["uid"]
+    (same_unit,) = await functions.worker_units(name)
+    assert same_unit["metadata"]["uid"] == unit["metadata"]["uid"]
     # Between two exits the program runs, and the activator cannot know yet that it will fail again.
     status = await functions.wait_status(name, lambda status: status.get("phase") == "Degraded")
     assert status["workerCounter"] == 1
 
     await functions.patch_spec(name, template=None)
-    await functions.wait_status(name, is_ready_with(2), timeout_seconds=SECONDS)
-    done = await functions.wait_record(name, "patient", lambda record: record.is_final)
-    assert (done.state, done.attempts) == (InvocationState.SUCCEEDED, 1)
+    await functions.wait_status(name, is_ready_with(2), timeout_seconds=TIMEOUT_SECONDS)
+    record = await functions.wait_record(name, "waiting", lambda record: record.is_final)
+    assert (record.state, record.attempts) == (InvocationState.SUCCEEDED, 1)
     (unit,) = await functions.worker_units(name)
     assert unit["metadata"]["name"] == f"{name}-2"
 
@@ -113,18 +113,18 @@ async def test_a_worker_on_a_lost_node_is_replaced_on_another_node(
 ) -> None:
     site, specs, names = functions.installation, (new_name("spec"), new_name("spec")), []
     for spec, node in zip(specs, ("gpu-2", "gpu-3"), strict=True):
-        await stocked(site, spec, node)
+        await create_stock_unit(site, spec, node)
         names.append(await functions.create(spec, minWorkers=1))
     for name in names:
-        await functions.wait_status(name, is_ready_with(1), timeout_seconds=SECONDS)
+        await functions.wait_status(name, is_ready_with(1), timeout_seconds=TIMEOUT_SECONDS)
     async with cordon_node(site.admin, "gpu-2"):
         # The scheduler watches nodes and pods separately; the next step has to follow both updates.
         for spec in specs:
-            await stocked(site, spec, "gpu-1")
+            await create_stock_unit(site, spec, "gpu-1")
         async with make_node_not_ready(site.admin, "gpu-3"):
             (evicted,) = await unit_pods(site, f"{names[0]}-1")
             await site.admin.delete(site.path("pods", evicted["metadata"]["name"]))
             for name in names:
-                await functions.wait_status(name, is_ready_with(2), timeout_seconds=SECONDS)
+                await functions.wait_status(name, is_ready_with(2), timeout_seconds=TIMEOUT_SECONDS)
                 (unit,) = await functions.worker_units(name)
                 assert unit["metadata"]["name"] == f"{name}-2"
