@@ -47,62 +47,63 @@ async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
 async def test_a_function_is_deleted_completely_although_the_activator_crashes_at_any_await(
     queue: NATSServer,
 ) -> None:
-    async def killed(at: int, moment: AwaitSide) -> CrashingProgram:
-        program, ended = CrashingProgram(FunctionFinalizer.finalize, at, moment), asyncio.Event()
-        async with new_function_harness(queue, history=1) as world:
-            await leave_things_open(world)
-            async with program.run(advanced(queue, deleted(world), ended)):
-                await wait_for_first(program.was_injected.wait(), ended.wait())
-                await advanced(queue, deleted(world), asyncio.Event())
-                seen = await world.wait_finished()
-        assert {each.state for each in seen.outcomes} == {InvocationState.CANCELLED}
-        assert [each for each in seen.dead_letters if each.call is None], "the odd message is lost"
+    async def crash(at: int, side: AwaitSide) -> CrashingProgram:
+        program, done = CrashingProgram(FunctionFinalizer.finalize, at, side), asyncio.Event()
+        async with new_function_harness(queue, history=1) as harness:
+            await create_open_invocations(harness)
+            async with program.run(finalize(queue, deleted_function(harness), done)):
+                await wait_for_first(program.was_injected.wait(), done.wait())
+                await finalize(queue, deleted_function(harness), asyncio.Event())
+                snapshot = await harness.wait_finished()
+        assert {outcome.state for outcome in snapshot.outcomes} == {InvocationState.CANCELLED}
+        calls = [letter.call for letter in snapshot.dead_letters]
+        assert None in calls, "the unreadable message is lost"
         return program
 
-    await crash_at_every_await(killed)
+    await crash_at_every_await(crash)
 
 
-async def leave_things_open(world: FunctionHarness) -> None:
+async def create_open_invocations(harness: FunctionHarness) -> None:
     """Create the cases of a deleted function.
 
     One invocation is queued, one has no message, one has a lost worker, and one message is invalid.
     """
-    await world.submit("queued")
-    await world.create_record("unsent")
-    await world.submit("taken")
-    record, revision = await world.read_record("taken")
-    await world.write_record(
-        "taken", transition.attempt_started(record, "gone", 1, now_ms(world.clock)), revision
+    await harness.submit("queued")
+    await harness.create_record("unsent")
+    await harness.submit("taken")
+    record, revision = await harness.read_record("taken")
+    await harness.write_record(
+        "taken", transition.attempt_started(record, "gone", 1, now_ms(harness.clock)), revision
     )
-    await world.publish_raw("odd", b"?")
+    await harness.publish_raw("unreadable", b"?")
 
 
-def deleted(world: FunctionHarness) -> Function:
+def deleted_function(harness: FunctionHarness) -> Function:
     return Function(
         metadata=ObjectMeta(
-            name=world.function_name,
-            uid=world.function_uid,
+            name=harness.function_name,
+            uid=harness.function_uid,
             deletion_timestamp=format_timestamp(SystemClock().now()),
         ),
         spec=FunctionSpec(spec_name="g1.1", image="example/fn:1"),
     )
 
 
-async def advanced(server: NATSServer, function: Function, ended: asyncio.Event) -> None:
-    """Sweep the function until the last pass, in a process with its own connection.
+async def finalize(server: NATSServer, function: Function, done: asyncio.Event) -> None:
+    """Finalize the function until the last pass, on a connection of its own.
 
     Messages that a dead process has sent may still arrive during the passes.
     """
     connection = QueueConnection(lambda: NATSCredentials(server.admin_url), "tests", LATER)
     jetstream = JetStreamClient(connection)
-    records = InvocationStore(jetstream, NAMES)
+    store = InvocationStore(jetstream, NAMES)
     depths = QueueDepths(jetstream, NAMES.invocations_stream, lambda _: None)
-    outfit = QueueResources(jetstream, NAMES, StreamLimits(), depths)
-    settling = RecordSettler(records, SettleMetrics(CollectorRegistry()), LATER)
-    ending = FunctionFinalizer(records, settling, outfit, LATER)
+    queue_resources = QueueResources(jetstream, NAMES, StreamLimits(), depths)
+    settler = RecordSettler(store, SettleMetrics(CollectorRegistry()), LATER)
+    finalizer = FunctionFinalizer(store, settler, queue_resources, LATER)
     async with asyncio.TaskGroup() as group:
-        keeping = group.create_task(connection.run())
+        connection_task = group.create_task(connection.run())
         await connection.synced()
-        await eventually(lambda: group.create_task(ending.finalize(function)))
-        ended.set()
-        keeping.cancel()
+        await eventually(lambda: group.create_task(finalizer.finalize(function)))
+        done.set()
+        connection_task.cancel()

@@ -1,4 +1,4 @@
-"""Crashes of the activator at any write while a function begins or ends: the next continues."""
+"""Crashes of the activator at any write while a function is created or deleted."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -27,11 +27,11 @@ from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.first_of import wait_for_first
 
 NO_API = "http://127.0.0.1:9"
-ENOUGH_WRITES = 20
+MAX_WRITES = 20
 # The last pass over a function's records may begin at once. The sweep still leaves the records
-# alone, so that the writes of the end come in a fixed order.
+# alone, so that the writes of the deletion come in a fixed order.
 SOON = ShiftedClock(LAST_PASS_DELAY_MS / 1000 + 1)
-# A clock far enough ahead that no process can still be at work on what a dead process has left.
+# A clock far enough ahead that no process can still be working on the records of a dead process.
 LATER = ShiftedClock(QUIET_MS / 1000 + 1)
 
 
@@ -46,20 +46,20 @@ class ActivatorCrashTest:
         """Run an activator that does not crash."""
         return run_activator(self._config, LATER)
 
-    def doomed(self, dies_at: int) -> AbstractAsyncContextManager[CrashingRestClient]:
-        """Run an activator that dies after a write; at 0, before the first.
+    def crashing(self, crash_at: int) -> AbstractAsyncContextManager[CrashingRestClient]:
+        """Run an activator that crashes after a write; at 0, before the first.
 
-        A death before a write equals a death after the write before it.
+        A crash before a write equals a crash after the write before it.
         """
         return run_crashing_activator(
             self._config,
-            crash_at_write=max(dies_at, 1),
-            after_sending=dies_at > 0,
+            crash_at_write=max(crash_at, 1),
+            after_sending=crash_at > 0,
             clock=SOON,
             count_nats_writes=True,
         )
 
-    async def begun(self, name: str) -> None:
+    async def wait_idle(self, name: str) -> None:
         """Wait until a function is open for calls."""
         await self.functions.wait_status(name, lambda status: status.get("phase") == "Idle")
 
@@ -67,17 +67,17 @@ class ActivatorCrashTest:
         site = self.functions.installation
         await site.admin.delete(site.path("functions", name))
 
-    async def ended(self, name: str) -> None:
+    async def wait_gone(self, name: str) -> None:
         """Wait until a function is gone."""
         await self.functions.installation.wait_gone("functions", name)
 
-    async def belongings(self, name: str) -> set[str]:
-        """Return the names of the streams, consumers and buckets of a function in the queue."""
+    async def existing_resources(self, name: str) -> set[str]:
+        """Return the names of the consumer and the bucket of a function that exist."""
         jetstream = self.functions.client.jetstream()
         consumers = await jetstream.consumers_info(QUEUE_NAMES.invocations_stream)
         streams = await jetstream.streams_info()
-        names = {each.name for each in consumers} | {each.config.name for each in streams}
-        return {each for each in names if each and each in queue_resources(name)}
+        names = {info.name for info in consumers} | {info.config.name for info in streams}
+        return {resource for resource in names if resource and resource in queue_resources(name)}
 
 
 def queue_resources(name: str) -> set[str]:
@@ -97,51 +97,55 @@ async def crash_test(
         yield ActivatorCrashTest(functions, activator_config(site, queue, NO_API))
 
 
-async def test_a_function_gets_its_queue_resources_although_the_activator_crashes_at_any_write(
+async def test_queue_resources_are_created_although_the_activator_crashes_at_any_write(
     crash_test: ActivatorCrashTest,
 ) -> None:
-    functions, lines = crash_test.functions, list[str]()
-    for dies_at in range(ENOUGH_WRITES):
+    functions, writes = crash_test.functions, list[str]()
+    for crash_at in range(MAX_WRITES):
         name = await functions.create("g1.1")
-        async with crash_test.doomed(dies_at) as mortal:
-            await wait_for_first(crash_test.begun(name), mortal.crashed.wait())
+        async with crash_test.crashing(crash_at) as client:
+            await wait_for_first(crash_test.wait_idle(name), client.crashed.wait())
         async with crash_test.healthy():
-            await crash_test.begun(name)
-            assert await crash_test.belongings(name) == queue_resources(name), mortal.fatal_call
-            made = await functions.get(name)
-            assert made["metadata"]["finalizers"] == [QUEUE_FINALIZER]
+            await crash_test.wait_idle(name)
+            assert await crash_test.existing_resources(name) == queue_resources(name), (
+                client.fatal_call
+            )
+            function = await functions.get(name)
+            assert function["metadata"]["finalizers"] == [QUEUE_FINALIZER]
             await functions.installation.admin.get(
                 functions.installation.path("secrets", queue_secret_name(name))
             )
             await crash_test.delete(name)
-            await crash_test.ended(name)
-        if not mortal.fatal_call:
+            await crash_test.wait_gone(name)
+        if not client.fatal_call:
             break
-        lines.append(mortal.fatal_call)
-    require(lines, "PATCH ", "/secrets/", "CONSUMER.CREATE.", "STREAM.CREATE.OBJ_", "/status")
+        writes.append(client.fatal_call)
+    require_writes(
+        writes, "PATCH ", "/secrets/", "CONSUMER.CREATE.", "STREAM.CREATE.OBJ_", "/status"
+    )
 
 
 async def test_a_function_is_deleted_completely_although_the_activator_crashes_at_any_write(
     crash_test: ActivatorCrashTest,
 ) -> None:
-    functions, lines = crash_test.functions, list[str]()
-    for dies_at in range(ENOUGH_WRITES):
+    functions, writes = crash_test.functions, list[str]()
+    for crash_at in range(MAX_WRITES):
         name = await functions.create("g1.1")
         async with crash_test.healthy():
-            await crash_test.begun(name)
+            await crash_test.wait_idle(name)
         await functions.submit(name, "waiting")
         await functions.client.jetstream().publish(QUEUE_NAMES.call_subject(name, "odd"), b"?")
         await crash_test.delete(name)
-        async with crash_test.doomed(dies_at) as mortal:
-            await wait_for_first(crash_test.ended(name), mortal.crashed.wait())
+        async with crash_test.crashing(crash_at) as client:
+            await wait_for_first(crash_test.wait_gone(name), client.crashed.wait())
         async with crash_test.healthy():
-            await crash_test.ended(name)
-        await require_settled(crash_test, name, mortal.fatal_call)
-        lines.append(mortal.fatal_call)
-        if mortal.fatal_call.startswith("PATCH "):
-            break  # the finalizer is gone, and the remaining writes only look for leftovers
-    require(
-        lines,
+            await crash_test.wait_gone(name)
+        await require_settled(crash_test, name, client.fatal_call)
+        writes.append(client.fatal_call)
+        if client.fatal_call.startswith("PATCH "):
+            break  # the finalizer is removed, and the remaining writes only check for leftovers
+    require_writes(
+        writes,
         "$KV.",
         ".result.",
         ".dlq.",
@@ -152,20 +156,20 @@ async def test_a_function_is_deleted_completely_although_the_activator_crashes_a
     )
 
 
-async def require_settled(town: ActivatorCrashTest, name: str, last_call: str) -> None:
-    """Require one outcome, published as it is recorded, and no other trace of the function."""
-    functions = town.functions
+async def require_settled(crash_test: ActivatorCrashTest, name: str, last_call: str) -> None:
+    """Require one published outcome, equal to the record, and no resource of the function."""
+    functions = crash_test.functions
     record = await functions.read_record(name, "waiting")
     assert (record.state, record.published) == (InvocationState.CANCELLED, True), last_call
     assert await functions.published_outcomes(name) == [outcome_message(name, "waiting", record)], (
         last_call
     )
     assert await functions.queued_counts(name) == {}, last_call
-    assert await town.belongings(name) == set(), last_call
+    assert await crash_test.existing_resources(name) == set(), last_call
 
 
-def require(lines: list[str], *parts: str) -> None:
-    """Require that the list of writes ends, and that each of these is among them."""
-    assert len(lines) < ENOUGH_WRITES, f"it did not end within {ENOUGH_WRITES} writes: {lines}"
-    missing = [part for part in parts if not any(part in line for line in lines)]
-    assert not missing, "\n".join([*missing, "of", *lines])
+def require_writes(writes: list[str], *parts: str) -> None:
+    """Require that there is an end of the writes, and that each part is in one of them."""
+    assert len(writes) < MAX_WRITES, f"more than {MAX_WRITES} writes: {writes}"
+    missing = [part for part in parts if not any(part in write for write in writes)]
+    assert not missing, "\n".join([*missing, "not found in", *writes])

@@ -32,16 +32,16 @@ async def make_function(
 
     The site has all components and real pods.
     """
-    home, kubeconfig = (
+    directory, kubeconfig = (
         tmp_path_factory.mktemp("scale-down"),
         installed_control_plane.layout.admin_kubeconfig,
     )
     async with (
         new_isolated_installation(installed_control_plane) as site,
-        new_nats_server(home / "queue") as queue,
-        run_pods(kubeconfig, home / "pods", site.namespaces.instance),
+        new_nats_server(directory / "queue") as queue,
+        run_pods(kubeconfig, directory / "pods", site.namespaces.instance),
         run_controller(site),
-        run_api(site, home / "api", nats=nats_settings(queue)) as product,
+        run_api(site, directory / "api", nats=nats_settings(queue)) as product,
         run_activator(activator_config(site, queue, product.url)),
         open_functions(site, queue) as functions,
     ):
@@ -55,62 +55,62 @@ async def make_function(
         yield make
 
 
-async def test_a_surplus_worker_finishes_what_it_runs(
+async def test_a_surplus_worker_finishes_its_running_invocation(
     make_function: MakeFunction, tmp_path: Path
 ) -> None:
-    held = await make_function(tmp_path, maxWorkers=2, targetBacklog=2)
-    await held.invoke("one", "two", "three")
-    busy = {await held.wait_running_worker("one"), await held.wait_running_worker("two")}
+    function = await make_function(tmp_path, maxWorkers=2, targetBacklog=2)
+    await function.invoke("one", "two", "three")
+    busy = {await function.wait_running_worker("one"), await function.wait_running_worker("two")}
     assert len(busy) == 2
 
-    await held.cancel("three")  # one worker suffices for the other two, and no worker is idle
-    await held.wait_draining(await held.wait_removed(busy))
-    held.release()
-    assert await held.wait_outcomes() == {
+    await function.cancel("three")  # one worker suffices for the other two, and no worker is idle
+    await function.wait_draining(await function.wait_removed(busy))
+    function.release()
+    assert await function.wait_outcomes() == {
         "one": (InvocationState.SUCCEEDED, 1),
         "two": (InvocationState.SUCCEEDED, 1),
         "three": (InvocationState.CANCELLED, 0),
     }
-    assert await held.recorded_calls() == [("one", 1), ("two", 1)]
+    assert await function.recorded_calls() == [("one", 1), ("two", 1)]
 
 
-async def test_a_worker_of_a_changed_function_finishes_what_it_runs_beside_the_next(
+async def test_an_outdated_worker_finishes_its_invocation_while_its_replacement_runs(
     make_function: MakeFunction, tmp_path: Path
 ) -> None:
-    held = await make_function(tmp_path, maxWorkers=1)
-    await held.invoke("before")
-    old = await held.wait_running_worker("before")
+    function = await make_function(tmp_path, maxWorkers=1)
+    await function.invoke("before")
+    old = await function.wait_running_worker("before")
 
-    await held.patch_spec(timeoutSeconds=270)
-    assert await held.wait_removed({old}) == old
-    await held.wait_draining(old)
-    await held.invoke("after")
-    assert await held.wait_running_worker("after") != old
-    held.release()
-    assert await held.wait_outcomes() == {
+    await function.patch_spec(timeoutSeconds=270)
+    assert await function.wait_removed({old}) == old
+    await function.wait_draining(old)
+    await function.invoke("after")
+    assert await function.wait_running_worker("after") != old
+    function.release()
+    assert await function.wait_outcomes() == {
         "before": (InvocationState.SUCCEEDED, 1),
         "after": (InvocationState.SUCCEEDED, 1),
     }
-    assert await held.recorded_calls() == [("after", 1), ("before", 1)]
+    assert await function.recorded_calls() == [("after", 1), ("before", 1)]
 
 
-async def test_an_evicted_worker_finishes_what_it_runs_and_another_what_it_had_no_time_for(
+async def test_an_invocation_of_an_evicted_worker_is_finished_or_runs_on_another_worker(
     make_function: MakeFunction, tmp_path: Path
 ) -> None:
-    held = await make_function(tmp_path, minWorkers=2, maxWorkers=2)
-    await held.invoke("finished", "cut-off")
-    patient, hasty = (
-        await held.wait_running_worker("finished"),
-        await held.wait_running_worker("cut-off"),
+    function = await make_function(tmp_path, minWorkers=2, maxWorkers=2)
+    await function.invoke("finished", "cut-off")
+    with_grace, without_grace = (
+        await function.wait_running_worker("finished"),
+        await function.wait_running_worker("cut-off"),
     )
-    assert patient != hasty
+    assert with_grace != without_grace
 
-    await held.evict_worker(patient)
-    await held.evict_worker(hasty, gracePeriodSeconds=1)
-    await held.wait_running_worker("cut-off", attempt=2)
-    held.release()
-    assert await held.wait_outcomes() == {
+    await function.evict_worker(with_grace)
+    await function.evict_worker(without_grace, gracePeriodSeconds=1)
+    await function.wait_running_worker("cut-off", attempt=2)
+    function.release()
+    assert await function.wait_outcomes() == {
         "finished": (InvocationState.SUCCEEDED, 1),
         "cut-off": (InvocationState.SUCCEEDED, 2),
     }
-    assert await held.recorded_calls() == [("cut-off", 1), ("cut-off", 2), ("finished", 1)]
+    assert await function.recorded_calls() == [("cut-off", 1), ("cut-off", 2), ("finished", 1)]

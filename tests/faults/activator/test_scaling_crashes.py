@@ -20,20 +20,17 @@ from tests.support.queue.functions_client import FunctionsClient, open_functions
 from tests.support.queue.nats_server import new_nats_server
 from tests.support.wait.first_of import wait_for_first
 
-ENOUGH_WRITES = 16
+MAX_WRITES = 16
 
 
-async def up_and_down(functions: FunctionsClient, name: str) -> None:
-    """Wait until the function gets its one worker.
-
-    Then wait until it needs none and loses the worker.
-    """
+async def scale_up_and_down(functions: FunctionsClient, name: str) -> None:
+    """Wait until the function has its one worker, and then until the worker is deleted."""
     await functions.wait_status(name, lambda status: status.get("readyWorkers") == 1)
     await functions.patch_spec(name, minWorkers=0)
-    await functions.wait_status(name, is_at_rest)
+    await functions.wait_status(name, is_idle)
 
 
-def is_at_rest(status: dict[str, Any]) -> bool:
+def is_idle(status: dict[str, Any]) -> bool:
     is_settled = status.get("workerCounter") == status.get("settledCounter") == 1
     return is_settled and status.get("phase") == "Idle"
 
@@ -55,32 +52,31 @@ async def test_scaling_survives_a_crash_at_every_write(
         config = activator_config(site, queue, api.url)
         spec = await RunningProduct(
             site, ApiClient(api.url), ApiClient(api.url)
-        ).create_ready_stock(ENOUGH_WRITES)
-        lines: list[str] = []
-        for dies_at in range(ENOUGH_WRITES):
+        ).create_ready_stock(MAX_WRITES)
+        writes: list[str] = []
+        for crash_at in range(MAX_WRITES):
             name = await functions.create(spec, minWorkers=1, idleTimeoutSeconds=0)
-            is_after = dies_at > 0
             async with run_crashing_activator(
-                config, crash_at_write=max(dies_at, 1), after_sending=is_after
-            ) as mortal:
-                await wait_for_first(up_and_down(functions, name), mortal.crashed.wait())
+                config, crash_at_write=max(crash_at, 1), after_sending=crash_at > 0
+            ) as client:
+                await wait_for_first(scale_up_and_down(functions, name), client.crashed.wait())
             async with run_activator(config):
-                await follow(functions, name)
-            assert await functions.worker_units(name) == [], mortal.fatal_call
-            if not mortal.fatal_call:
+                await complete_scaling(functions, name)
+            assert await functions.worker_units(name) == [], client.fatal_call
+            if not client.fatal_call:
                 break
-            lines.append(mortal.fatal_call)
+            writes.append(client.fatal_call)
 
-    assert len(lines) < ENOUGH_WRITES, f"it did not end within {ENOUGH_WRITES} writes: {lines}"
-    assert any(line.startswith("POST http") for line in lines), lines
-    assert any(line.startswith("DELETE http") for line in lines), lines
+    assert len(writes) < MAX_WRITES, f"more than {MAX_WRITES} writes: {writes}"
+    assert any(write.startswith("POST http") for write in writes), writes
+    assert any(write.startswith("DELETE http") for write in writes), writes
 
 
-async def follow(functions: FunctionsClient, name: str) -> None:
-    """Complete the scaling from the point where the previous activator died."""
+async def complete_scaling(functions: FunctionsClient, name: str) -> None:
+    """Complete the scaling from the point where the previous activator crashed."""
     status = await functions.wait_status(
-        name, lambda status: status.get("readyWorkers") == 1 or is_at_rest(status)
+        name, lambda status: status.get("readyWorkers") == 1 or is_idle(status)
     )
-    if not is_at_rest(status):
+    if not is_idle(status):
         await functions.patch_spec(name, minWorkers=0)
-        await functions.wait_status(name, is_at_rest)
+        await functions.wait_status(name, is_idle)

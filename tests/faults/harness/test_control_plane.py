@@ -18,8 +18,8 @@ NODE_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 PARTS = ("etcd", "kube_apiserver", "kube_controller_manager", "kube_scheduler", "kwok")
 
 
-async def write_something(plane: ControlPlane) -> str:
-    name = f"note-{secrets.token_hex(4)}"
+async def create_config_map(plane: ControlPlane) -> str:
+    name = f"config-map-{secrets.token_hex(4)}"
     await plane.admin.create(CONFIG_MAPS, {"metadata": {"name": name}})
     return f"{CONFIG_MAPS}/{name}"
 
@@ -27,36 +27,36 @@ async def write_something(plane: ControlPlane) -> str:
 async def test_objects_survive_a_kill_of_etcd_and_the_api_server(
     control_plane: ControlPlane,
 ) -> None:
-    note = await write_something(control_plane)
+    config_map = await create_config_map(control_plane)
     await control_plane.kube_apiserver.kill()
     await control_plane.etcd.kill()
     with pytest.raises(aiohttp.ClientConnectionError):
-        await control_plane.admin.get(note)
+        await control_plane.admin.get(config_map)
     control_plane.etcd.start()
     control_plane.kube_apiserver.start()
     await control_plane.wait_etcd_ready()
     await control_plane.wait_apiserver_ready()
-    assert await control_plane.admin.get(note)
+    assert await control_plane.admin.get(config_map)
 
 
-async def test_a_paused_api_server_is_silent_and_goes_on_when_it_is_resumed(
+async def test_a_paused_api_server_does_not_respond_until_it_is_resumed(
     control_plane: ControlPlane,
 ) -> None:
-    note = await write_something(control_plane)
-    impatient = type(control_plane.admin)(
+    config_map = await create_config_map(control_plane)
+    short_timeout_client = type(control_plane.admin)(
         control_plane.layout.server_url, control_plane.layout.pki_dir, timeout=0.5
     )
     control_plane.kube_apiserver.pause()
     try:
         with pytest.raises(TimeoutError):
-            await impatient.get(note)
+            await short_timeout_client.get(config_map)
     finally:
         control_plane.kube_apiserver.resume()
-    assert await control_plane.admin.get(note)
+    assert await control_plane.admin.get(config_map)
 
 
 @pytest.mark.parametrize("part", PARTS)
-async def test_a_part_can_be_stopped_and_started_again(
+async def test_each_process_can_be_stopped_and_started_again(
     control_plane: ControlPlane, part: str
 ) -> None:
     process: Process = getattr(control_plane, part)
@@ -67,27 +67,27 @@ async def test_a_part_can_be_stopped_and_started_again(
     assert (after_stop, process.pid == before) == (None, False)
     await control_plane.wait_etcd_ready()
     await control_plane.wait_apiserver_ready()
-    await write_something(control_plane)
+    await create_config_map(control_plane)
 
 
-async def test_a_kwok_that_was_killed_leaves_no_lease_and_no_pod_behind(
+async def test_kwok_runs_all_pods_and_holds_no_lease_after_a_kill(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     pods = f"/api/v1/namespaces/{namespace}/pods"
 
-    async def phases() -> list[str]:
-        found: list[dict[str, Any]] = (await control_plane.admin.get(pods))["items"]
-        return [pod["status"]["phase"] for pod in found]
+    async def read_phases() -> list[str]:
+        items: list[dict[str, Any]] = (await control_plane.admin.get(pods))["items"]
+        return [pod["status"]["phase"] for pod in items]
 
     await control_plane.kwok.kill()
-    placed = [placed_on(f"gpu-{number % 4}", f"pod-{number}") for number in range(16)]
-    await asyncio.gather(*(control_plane.admin.create(pods, each) for each in placed))
+    manifests = [scheduled_pod(f"gpu-{number % 4}", f"pod-{number}") for number in range(16)]
+    await asyncio.gather(*(control_plane.admin.create(pods, manifest) for manifest in manifests))
     control_plane.kwok.start()
-    await eventually(phases, lambda seen: seen == ["Running"] * len(placed))
+    await eventually(read_phases, lambda phases: phases == ["Running"] * len(manifests))
     assert (await control_plane.admin.get(NODE_LEASES))["items"] == []
 
 
-def placed_on(node: str, name: str) -> dict[str, Any]:
+def scheduled_pod(node: str, name: str) -> dict[str, Any]:
     pod = pod_manifest(name)
     return {**pod, "spec": {**pod["spec"], "nodeName": node}}
 

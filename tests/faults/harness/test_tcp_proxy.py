@@ -14,12 +14,12 @@ class Echo:
     """An echo server: it returns the bytes that it receives."""
 
     def __init__(self) -> None:
-        self.heard: list[bytes] = []
+        self.received: list[bytes] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
-                self.heard.append(line)
+                self.received.append(line)
                 writer.write(line)
                 await writer.drain()
         except OSError:
@@ -57,7 +57,7 @@ class Caller:
         self._writer.close()
 
 
-async def test_without_a_fault_everything_passes() -> None:
+async def test_a_proxy_without_faults_forwards_all_bytes() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         assert await caller.call(b"hello") == b"hello\n"
@@ -65,7 +65,7 @@ async def test_without_a_fault_everything_passes() -> None:
         caller.close()
 
 
-async def test_a_cut_resets_the_connection_and_lets_new_ones_through() -> None:
+async def test_a_cut_resets_the_connection_and_allows_new_ones() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         await caller.call(b"hello")
@@ -78,7 +78,7 @@ async def test_a_cut_resets_the_connection_and_lets_new_ones_through() -> None:
         again.close()
 
 
-async def test_a_stalled_connection_is_silent_and_loses_nothing_when_it_heals() -> None:
+async def test_a_stalled_connection_delivers_all_bytes_after_the_fault_is_cleared() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         await caller.call(b"hello")
@@ -100,7 +100,7 @@ async def test_a_muted_server_receives_all_bytes_and_its_answers_are_delayed() -
         proxy.mute_server()
         async with asyncio.TaskGroup() as group:
             call = group.create_task(caller.call(b"later"))
-            await eventually(lambda: asyncio.sleep(0, b"later\n" in echo.heard))
+            await eventually(lambda: asyncio.sleep(0, b"later\n" in echo.received))
             done, _ = await asyncio.wait({call}, timeout=0.2)
             assert not done
             proxy.clear_faults()
@@ -108,17 +108,17 @@ async def test_a_muted_server_receives_all_bytes_and_its_answers_are_delayed() -
         caller.close()
 
 
-async def test_a_half_closed_connection_says_its_end_and_stays_open_behind() -> None:
+async def test_a_half_closed_connection_ends_for_the_client_and_stays_open_to_the_server() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         await caller.call(b"hello")
         proxy.half_close()
-        assert await caller.call(b"unheard") == b""
+        assert await caller.call(b"lost") == b""
         assert proxy.connection_count == 1
         caller.close()
 
 
-async def test_a_delay_holds_back_each_way() -> None:
+async def test_a_delay_applies_in_both_directions() -> None:
     async with proxied_echo() as proxy:
         caller = await Caller.connect(proxy)
         proxy.delay(0.1)
@@ -142,7 +142,7 @@ async def test_a_connection_being_accepted_during_a_cut_is_reset(turns: int) -> 
         caller.close()
 
 
-async def test_a_refusing_proxy_takes_no_new_connection() -> None:
+async def test_a_refusing_proxy_accepts_no_new_connection() -> None:
     async with proxied_echo() as proxy:
         proxy.refuse()
         caller = await Caller.connect(proxy)

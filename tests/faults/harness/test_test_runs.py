@@ -1,4 +1,4 @@
-"""Cleanup of a test run after any kind of end: nothing is left, and nothing of others changes."""
+"""Cleanup of a test run after any kind of end: nothing is left, and other runs are untouched."""
 
 import asyncio
 import os
@@ -93,8 +93,8 @@ class Checkout:
     async def started(self) -> list[psutil.Process]:
         """Return the processes that the waiting tests start, once they run."""
         files = [self.folder / "one", self.folder / "two"]
-        await eventually(lambda: asyncio.sleep(0, all(each.exists() for each in files)))
-        return [psutil.Process(int(each.read_text())) for each in files]
+        await eventually(lambda: asyncio.sleep(0, all(file.exists() for file in files)))
+        return [psutil.Process(int(file.read_text())) for file in files]
 
 
 @pytest.fixture
@@ -118,53 +118,53 @@ async def test_an_interrupted_run_leaves_no_process_and_no_file(
         os.killpg(process.pid, number) if to_all else process.send_signal(number)
         code, output = await result_of(process)
     assert code == pytest.ExitCode.INTERRUPTED, output
-    assert not any(each.is_running() for each in children)
+    assert not any(child.is_running() for child in children)
     assert [path.name for path in runs_directory(checkout.folder).iterdir()] == ["lock"]
 
 
-async def test_after_a_kill_the_next_run_ends_what_is_left_and_nothing_else(
+async def test_after_a_kill_the_next_run_of_the_checkout_ends_only_its_leftover_processes(
     checkout: Checkout, tmp_path: Path
 ) -> None:
-    stranger = Checkout(tmp_path / "stranger")
-    for each in (checkout, stranger):
-        each.write(WAITING)
-    async with checkout.run("-n", "2") as doomed, stranger.run("-n", "2") as other:
-        left = await checkout.started()
-        others = await stranger.started()
-        doomed.kill()
-        await doomed.communicate()
-        assert all(each.is_running() for each in left)
+    other_checkout = Checkout(tmp_path / "other")
+    for folder in (checkout, other_checkout):
+        folder.write(WAITING)
+    async with checkout.run("-n", "2") as killed, other_checkout.run("-n", "2") as other:
+        leftovers = await checkout.started()
+        other_children = await other_checkout.started()
+        killed.kill()
+        await killed.communicate()
+        assert all(child.is_running() for child in leftovers)
 
         checkout.write(PASSING)
         async with checkout.run() as process:
             code, output = await result_of(process)
 
         assert code == 0, output
-        assert not any(each.is_running() for each in left)
-        assert all(each.is_running() for each in others)
+        assert not any(child.is_running() for child in leftovers)
+        assert all(child.is_running() for child in other_children)
         assert [path.name for path in runs_directory(checkout.folder).iterdir()] == ["lock"]
         other.send_signal(signal.SIGINT)
         await other.communicate()
-    assert run_processes(runs_directory(stranger.folder)) == []
+    assert run_processes(runs_directory(other_checkout.folder)) == []
 
 
-async def test_a_second_run_of_the_same_checkout_leaves_the_first_alone(
+async def test_a_second_run_of_the_same_checkout_does_not_end_the_first(
     checkout: Checkout,
 ) -> None:
     checkout.write(WAITING)
     async with checkout.run("-n", "2") as first:
-        running = await checkout.started()
+        children = await checkout.started()
         checkout.write(PASSING)
         async with checkout.run() as second:
             code, output = await result_of(second)
         assert code == 0, output
-        assert all(each.is_running() for each in running)
+        assert all(child.is_running() for child in children)
         first.send_signal(signal.SIGINT)
         await first.communicate()
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-async def test_a_failure_names_its_logs_and_each_file_has_a_line(
+async def test_the_output_names_the_logs_of_a_failure_and_has_a_line_for_each_file(
     checkout: Checkout, workers: str
 ) -> None:
     checkout.write(FAILING)
@@ -172,15 +172,15 @@ async def test_a_failure_names_its_logs_and_each_file_has_a_line(
         code, output = await result_of(process)
     assert code == 1, output
     assert "[100%] tests/kube/test_sample.py  1 failed, 1 passed" in output
-    found = re.search(r"FAILED \S+::test_that_fails \(call\), logs: (\S+)", output)
-    assert found, output
-    folder = checkout.folder / found[1]
+    match = re.search(r"FAILED \S+::test_that_fails \(call\), logs: (\S+)", output)
+    assert match, output
+    folder = checkout.folder / match[1]
     assert "sums differ" in (folder / "call.txt").read_text()
     (log,) = folder.glob("*server.log")
     assert log.read_text() == "server_started\n"
 
 
-async def test_a_process_that_would_not_be_found_after_the_run_is_not_started(
+async def test_a_process_without_a_run_mark_is_not_started(
     checkout: Checkout,
 ) -> None:
     checkout.write(UNMARKED)
@@ -206,13 +206,13 @@ async def test_a_failure_with_keep_waits_for_enter(checkout: Checkout) -> None:
 
 
 async def test_port_blocks_and_ports_are_allocated_once() -> None:
-    one, two = take_block(), take_block()
+    first, second = take_block(), take_block()
     try:
-        assert one.first != two.first
-        assert {one.first, two.first} <= set(BLOCK_STARTS)
+        assert first.first != second.first
+        assert {first.first, second.first} <= set(BLOCK_STARTS)
     finally:
-        one.close()
-        two.close()
+        first.close()
+        second.close()
     ports = [new_port() for _ in range(20)]
     assert len({*ports, *new_ports(100)}) == 120
     assert len({port // BLOCK_SIZE for port in ports}) == 1

@@ -1,4 +1,4 @@
-"""Disconnection from the queue: every program can close its connection, in any state."""
+"""Closing of NATS connections: every program can close its connection, in any state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,21 +14,21 @@ from tests.support.faults.tcp_proxy import TCPProxy
 from tests.support.queue.nats_users import NATS_USERS
 from tests.support.wait.eventually import eventually
 
-PATIENCE: Final = 30.0
+TIMEOUT_SECONDS: Final = 30.0
 MEBIBYTE: Final = b"x" * 1024 * 1024
-STUCK_SECONDS: Final = 1.0
+FLOOD_SECONDS: Final = 1.0
 
-Spoil = Callable[[TCPProxy, Client], Awaitable[None]]
+Fault = Callable[[TCPProxy, Client], Awaitable[None]]
 
 
 async def test_a_nats_connection_closes_while_the_server_is_gone(nats_server: NATSServer) -> None:
-    async def lose(proxy: TCPProxy, client: Client) -> None:
+    async def refuse(proxy: TCPProxy, client: Client) -> None:
         proxy.refuse()
         proxy.cut()
         await eventually(lambda: asyncio.sleep(0, client.is_reconnecting))
-        await client.publish("nobody.listens", b"this is sent when it is connected again")
+        await client.publish("no.subscriber", b"this is sent when it is connected again")
 
-    await everybody_leaves(nats_server, lose)
+    await close_all_programs(nats_server, refuse)
 
 
 async def test_a_nats_connection_closes_while_the_server_does_not_read(
@@ -38,35 +38,35 @@ async def test_a_nats_connection_closes_while_the_server_does_not_read(
         proxy.stall()
         await flood(client)
 
-    await everybody_leaves(nats_server, stall)
+    await close_all_programs(nats_server, stall)
 
 
-async def everybody_leaves(server: NATSServer, spoil: Spoil) -> None:
+async def close_all_programs(server: NATSServer, fault: Fault) -> None:
     async with asyncio.TaskGroup() as group:
         for program in NATS_USERS:
-            group.create_task(leaves(program, server, spoil))
+            group.create_task(close_program(program, server, fault))
 
 
-async def leaves(program: str, server: NATSServer, spoil: Spoil) -> None:
-    """Break the program's connection, tell the program to end, and require that it ends."""
+async def close_program(program: str, server: NATSServer, fault: Fault) -> None:
+    """Inject a fault into the connection, cancel the program, and require that it ends."""
     target = urlsplit(server.url)
     async with TCPProxy(target.hostname or "", target.port or 0).serve() as proxy:
-        desk = NATS_USERS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
-        async with desk.connected() as keeping:
-            client = desk.current_client()
+        user = NATS_USERS[program](server.admin_url.replace(f":{target.port}", f":{proxy.port}"))
+        async with user.connected() as task:
+            client = user.current_client()
             assert client is not None
-            await spoil(proxy, client)
-            keeping.cancel()
-            _, running = await asyncio.wait([keeping], timeout=PATIENCE)
-            assert not running, f"{program}: was told to end, and goes on for ever"
-            assert keeping.cancelled(), f"{program}: {keeping.exception()!r}"
+            await fault(proxy, client)
+            task.cancel()
+            _, running = await asyncio.wait([task], timeout=TIMEOUT_SECONDS)
+            assert not running, f"{program}: is cancelled but does not end"
+            assert task.cancelled(), f"{program}: {task.exception()!r}"
 
 
 async def flood(client: Client) -> None:
     """Send until the connection accepts no more."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(STUCK_SECONDS):
+        async with asyncio.timeout(FLOOD_SECONDS):
             while True:
                 with preserve_cancellation():
-                    await client.publish("nobody.listens", MEBIBYTE)
+                    await client.publish("no.subscriber", MEBIBYTE)
                 await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Cancellation of tasks that wait for the queue, also at the moment when an answer arrives."""
+"""Cancellation of tasks that wait for NATS, also at the moment when a reply arrives."""
 
 import asyncio
 import itertools
@@ -12,11 +12,11 @@ from tests.support.queue.function_harness import new_function_harness
 from tests.support.queue.nats_users import NATS_USERS, AsyncCall
 from tests.support.wait.eventually import eventually
 
-PATIENCE: Final = 20.0
+TIMEOUT_SECONDS: Final = 20.0
 
 
-class CancelWithAnswer:
-    """A fault that cancels a task when its nth awaited answer arrives, before the task resumes."""
+class CancelWithReply:
+    """A fault that cancels a task when its nth awaited reply arrives, before the task resumes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._left = 0
@@ -25,26 +25,26 @@ class CancelWithAnswer:
         monkeypatch.setattr(asyncio.tasks, "_release_waiter", self._released)
 
     @property
-    def has_struck(self) -> bool:
+    def was_injected(self) -> bool:
         return self._left <= 0
 
-    async def befalls(
-        self, step: AsyncCall, moment: int, is_over: Callable[[], bool] = lambda: False
+    async def inject(
+        self, call: AsyncCall, number: int, is_over: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Return whether the step reached that moment before its end; require that it has ended."""
+        """Return whether the call waited for that reply; require that its task ends."""
         async with asyncio.TaskGroup() as group:
-            self._left = moment
-            self._task = group.create_task(step())
-            await eventually(lambda: asyncio.sleep(0, self.has_struck or is_over()))
-            struck = self.has_struck
-            if not struck:
+            self._left = number
+            self._task = group.create_task(call())
+            await eventually(lambda: asyncio.sleep(0, self.was_injected or is_over()))
+            was_injected = self.was_injected
+            if not was_injected:
                 self._task.cancel()
-            _, running = await asyncio.wait([self._task], timeout=PATIENCE)
-            assert not running, f"cancelled together with answer {moment}, it goes on for ever"
-            return struck
+            _, running = await asyncio.wait([self._task], timeout=TIMEOUT_SECONDS)
+            assert not running, f"cancelled together with reply {number}, but does not end"
+            return was_injected
 
     def _released(self, waiter: object, *more: object) -> None:
-        if self._task is not None and awaited(self._task) is waiter:
+        if self._task is not None and awaited_future(self._task) is waiter:
             self._left -= 1
             if self._left == 0:
                 self._task.cancel()
@@ -52,41 +52,41 @@ class CancelWithAnswer:
 
 
 @pytest.fixture
-def cancel_with_answer(monkeypatch: pytest.MonkeyPatch) -> CancelWithAnswer:
-    return CancelWithAnswer(monkeypatch)
+def cancel_with_reply(monkeypatch: pytest.MonkeyPatch) -> CancelWithReply:
+    return CancelWithReply(monkeypatch)
 
 
 @pytest.mark.parametrize("program", NATS_USERS)
-async def test_a_nats_connection_task_ends_although_its_cancellation_meets_an_answer(
-    program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
+async def test_a_nats_connection_task_ends_if_it_is_cancelled_when_a_reply_arrives(
+    program: str, nats_server: NATSServer, cancel_with_reply: CancelWithReply
 ) -> None:
-    for moment in itertools.count(1):
-        desk = NATS_USERS[program](nats_server.admin_url)
-        if not await cancel_with_answer.befalls(desk.run_connection, moment, desk.is_connected):
+    for number in itertools.count(1):
+        user = NATS_USERS[program](nats_server.admin_url)
+        if not await cancel_with_reply.inject(user.run_connection, number, user.is_connected):
             break
-    assert moment > 1, "a connect waits for no answer any more: this test finds nothing"
+    assert number > 1, "a connect waits for no reply any more: this test finds nothing"
 
 
 @pytest.mark.parametrize("program", NATS_USERS)
-async def test_a_nats_request_task_ends_although_its_cancellation_meets_an_answer(
-    program: str, nats_server: NATSServer, cancel_with_answer: CancelWithAnswer
+async def test_a_nats_request_task_ends_if_it_is_cancelled_when_a_reply_arrives(
+    program: str, nats_server: NATSServer, cancel_with_reply: CancelWithReply
 ) -> None:
-    desk = NATS_USERS[program](nats_server.admin_url)
-    async with new_function_harness(nats_server), desk.connected():
-        for step in desk.calls.values():
-            for moment in (1, 2, 3):
-                assert await cancel_with_answer.befalls(again_and_again(step), moment)
+    user = NATS_USERS[program](nats_server.admin_url)
+    async with new_function_harness(nats_server), user.connected():
+        for call in user.calls.values():
+            for number in (1, 2, 3):
+                assert await cancel_with_reply.inject(repeated(call), number)
 
 
-def again_and_again(step: AsyncCall) -> AsyncCall:
-    async def for_ever() -> None:
+def repeated(call: AsyncCall) -> AsyncCall:
+    async def repeat() -> None:
         while True:
-            await step()
+            await call()
 
-    return for_ever
+    return repeat
 
 
-def awaited(task: object) -> object:
+def awaited_future(task: object) -> object:
     """Return the future that a task finally waits for, through the tasks that it awaits."""
     while isinstance(task, asyncio.Task):
         task = getattr(task, "_fut_waiter", None)

@@ -14,35 +14,35 @@ from tests.support.cluster.overlays import render_overlay
 from tests.support.queue.overlay_nats import run_overlay_nats
 from tests.support.wait.eventually import eventually
 
-FOR_NOW = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
+TEMPORARY_ERRORS = (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError)
 
 
-async def test_a_message_outlives_the_server_that_took_it(
+async def test_a_message_is_kept_after_the_loss_of_the_stream_leader(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     objects = await render_overlay(control_plane, "ha")
     secret = missing_values({}, os.urandom)
     async with run_overlay_nats(objects, secret, tmp_path) as servers:
-        urls = [place.url for place, _ in servers]
+        urls = [server.url for server, _ in servers]
         client = await nats.connect(urls, user="admin", password=password(secret))
         stream = client.jetstream()
         await eventually(
             lambda: stream.add_stream(StreamConfig(name="kept", subjects=["kept"], num_replicas=3)),
-            tolerate=FOR_NOW,
+            tolerate=TEMPORARY_ERRORS,
         )
-        await eventually(lambda: stream.publish("kept", b"before"), tolerate=FOR_NOW)
+        await eventually(lambda: stream.publish("kept", b"before"), tolerate=TEMPORARY_ERRORS)
         cluster = (
             await eventually(
                 lambda: stream.stream_info("kept"),
                 lambda info: info.cluster and info.cluster.leader,
-                tolerate=FOR_NOW,
+                tolerate=TEMPORARY_ERRORS,
             )
         ).cluster
         assert cluster is not None
-        (lost,) = [process for place, process in servers if place.name == cluster.leader]
-        await lost.kill()
-        await eventually(lambda: stream.publish("kept", b"after"), tolerate=FOR_NOW)
-        first = await eventually(lambda: stream.get_msg("kept", 1), tolerate=FOR_NOW)
+        (leader,) = [process for server, process in servers if server.name == cluster.leader]
+        await leader.kill()
+        await eventually(lambda: stream.publish("kept", b"after"), tolerate=TEMPORARY_ERRORS)
+        first = await eventually(lambda: stream.get_msg("kept", 1), tolerate=TEMPORARY_ERRORS)
         await client.close()
 
     assert first.data == b"before"

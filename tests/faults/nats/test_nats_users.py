@@ -1,4 +1,4 @@
-"""Permissions of each program's queue user: enough for its work, and no other program's."""
+"""Permissions of the NATS user of each program: enough for its work, and nothing more."""
 
 import json
 from collections.abc import AsyncIterator
@@ -16,29 +16,29 @@ from tests.support.queue.nats_server import new_nats_server
 
 NAMES = QueueNames()
 # nats-py itself waits for half a second.
-ANSWER_SECONDS = 30
+REPLY_TIMEOUT_SECONDS = 30
 WORK, RESULTS, LETTERS = "RUNTIME_INVOCATIONS", "RUNTIME_RESULTS", "RUNTIME_DLQ"
-OURS = (WORK, RESULTS, LETTERS, "KV_runtime-invocations", "KV_runtime-workers")
-NOBODY_PUBLISHES = (
+STREAMS = (WORK, RESULTS, LETTERS, "KV_runtime-invocations", "KV_runtime-workers")
+FORBIDDEN_PUBLISH = (
     "$SYS.REQ.SERVER.PING",
     "$SYS.REQ.USER.AUTH",
     "something.else",
-    *(f"$JS.API.STREAM.DELETE.{stream}" for stream in OURS),
+    *(f"$JS.API.STREAM.DELETE.{stream}" for stream in STREAMS),
     f"$JS.API.CONSUMER.MSG.NEXT.{WORK}.echo",
     f"$JS.ACK.{WORK}.echo.1.1.1.1.0",
 )
-NOBODY_HEARS = (">", "$SYS.>", "runtime.serverless.>", "_INBOX_echo_uid.>", "$O.>")
-MAY_NOT_PUBLISH = {
+FORBIDDEN_SUBSCRIBE = (">", "$SYS.>", "runtime.serverless.>", "_INBOX_echo_uid.>", "$O.>")
+FORBIDDEN_PUBLISH_BY_USER = {
     "runtime-api": (
         "$KV.runtime-workers.echo.one",
         f"$JS.API.CONSUMER.CREATE.{WORK}.mine",
         f"$JS.API.CONSUMER.DELETE.{WORK}.echo",
         f"$JS.API.STREAM.MSG.DELETE.{RESULTS}",
-        *(f"$JS.API.STREAM.PURGE.{stream}" for stream in OURS),
+        *(f"$JS.API.STREAM.PURGE.{stream}" for stream in STREAMS),
     ),
     "activator": (),
     "callout": (
-        "_INBOX.someone",
+        "_INBOX.other",
         "runtime.serverless.invoke.echo.one",
         "$KV.runtime-invocations.echo.one",
         f"$JS.API.STREAM.INFO.{WORK}",
@@ -56,7 +56,7 @@ MAY_NOT_PUBLISH = {
         "$JS.API.DIRECT.GET.KV_runtime-invocations.$KV.runtime-invocations.echo.one",
     ),
 }
-MAY_NOT_HEAR = {
+FORBIDDEN_SUBSCRIBE_BY_USER = {
     "runtime-api": ("$KV.runtime-workers.>", "$SYS.REQ.USER.AUTH"),
     "activator": ("$SYS.REQ.USER.AUTH",),
     "callout": ("_INBOX.>", "$KV.runtime-invocations.>"),
@@ -67,30 +67,30 @@ MAY_NOT_HEAR = {
 @pytest.fixture
 async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
     """Start a server in which no stream exists yet."""
-    async with new_nats_server(tmp_path / "queue") as made:
-        yield made
+    async with new_nats_server(tmp_path / "queue") as server:
+        yield server
 
 
-async def asked(
+async def call_api(
     user: NATSConnection, verb: str, body: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Send a request to JetStream and return the answer, which must not be an error."""
+    """Send a request to JetStream and return the reply, which must not be an error."""
     data = b"" if body is None else json.dumps(body).encode()
-    said = await user.client.request(f"$JS.API.{verb}", data, timeout=ANSWER_SECONDS)
-    answer: dict[str, Any] = json.loads(said.data)
-    assert "error" not in answer, answer
-    return answer
+    message = await user.client.request(f"$JS.API.{verb}", data, timeout=REPLY_TIMEOUT_SECONDS)
+    reply: dict[str, Any] = json.loads(message.data)
+    assert "error" not in reply, reply
+    return reply
 
 
 async def test_every_nats_user_is_denied_other_subjects(queue: NATSServer) -> None:
-    wrong = []
-    for name, forbidden in MAY_NOT_PUBLISH.items():
+    allowed = []
+    for name, subjects in FORBIDDEN_PUBLISH_BY_USER.items():
         async with connect_as(queue, name, queue.password(name)) as user:
-            for subject in (*NOBODY_PUBLISHES, *forbidden):
-                wrong += [(name, subject)] if await user.can_publish(subject) else []
-            for subject in (*NOBODY_HEARS, *MAY_NOT_HEAR[name]):
-                wrong += [(name, subject)] if await user.can_subscribe(subject) else []
-    assert wrong == []
+            for subject in (*FORBIDDEN_PUBLISH, *subjects):
+                allowed += [(name, subject)] if await user.can_publish(subject) else []
+            for subject in (*FORBIDDEN_SUBSCRIBE, *FORBIDDEN_SUBSCRIBE_BY_USER[name]):
+                allowed += [(name, subject)] if await user.can_subscribe(subject) else []
+    assert allowed == []
 
 
 async def test_every_nats_user_may_use_its_subjects(queue: NATSServer) -> None:
@@ -100,40 +100,39 @@ async def test_every_nats_user_may_use_its_subjects(queue: NATSServer) -> None:
         connect_as(queue, "activator", queue.password("activator")) as activator,
         connect_as(queue, "result-store", queue.password("result-store")) as store,
     ):
-        for wire in stream_configs(NAMES, StreamLimits()):
-            await asked(api, f"STREAM.CREATE.{wire['name']}", wire)
-            await asked(activator, f"STREAM.UPDATE.{wire['name']}", wire)
-        made = {"stream_name": WORK, "config": consumer_config(NAMES, "echo", 1)}
-        await asked(activator, f"CONSUMER.CREATE.{WORK}.echo.{NAMES.call_filter('echo')}", made)
+        for config in stream_configs(NAMES, StreamLimits()):
+            await call_api(api, f"STREAM.CREATE.{config['name']}", config)
+            await call_api(activator, f"STREAM.UPDATE.{config['name']}", config)
+        consumer = {"stream_name": WORK, "config": consumer_config(NAMES, "echo", 1)}
+        await call_api(
+            activator, f"CONSUMER.CREATE.{WORK}.echo.{NAMES.call_filter('echo')}", consumer
+        )
         for subject in (call, outcome, NAMES.record_subject("echo.one")):
             await api.client.jetstream().publish(subject, b"{}")
         await activator.client.jetstream().publish("runtime.serverless.dlq.echo", b"{}")
-        listed = await asked(activator, f"CONSUMER.LIST.{WORK}", {"offset": 0})
+        listed = await call_api(activator, f"CONSUMER.LIST.{WORK}", {"offset": 0})
         assert listed["consumers"][0]["num_pending"] == 1
-        await asked(api, f"STREAM.MSG.DELETE.{WORK}", {"seq": 1})
+        await call_api(api, f"STREAM.MSG.DELETE.{WORK}", {"seq": 1})
 
         subscription = await store.client.jetstream().pull_subscribe(
             "", durable="result-store", stream=RESULTS
         )
-        (told,) = await subscription.fetch(1, timeout=ANSWER_SECONDS)
-        await told.ack_sync(timeout=ANSWER_SECONDS)
-        assert told.subject == outcome
+        (message,) = await subscription.fetch(1, timeout=REPLY_TIMEOUT_SECONDS)
+        await message.ack_sync(timeout=REPLY_TIMEOUT_SECONDS)
+        assert message.subject == outcome
 
 
 async def test_nats_refuses_a_wrong_password(queue: NATSServer) -> None:
-    """Test without an auth callout service.
-
-    Workers wait in vain, other users are refused at once.
-    """
+    """Test without an auth callout service: workers time out, other users are refused at once."""
     for user in ("admin", "runtime-api", "worker.echo.uid"):
-        stranger = NATSConnection()
+        connection = NATSConnection()
         with pytest.raises((nats.errors.Error, TimeoutError)):
-            await stranger.client.connect(
+            await connection.client.connect(
                 queue.url,
                 user=user,
                 password=f"not {queue.password('admin')}",
                 allow_reconnect=False,
                 connect_timeout=1,
-                error_cb=stranger.record_error,
+                error_cb=connection.record_error,
             )
-        await stranger.client.close()
+        await connection.client.close()

@@ -24,13 +24,13 @@ from tests.support.wait.eventually import eventually
 
 NAMES = QueueNames()
 BUCKETS = (f"KV_{NAMES.record_bucket}", f"KV_{NAMES.worker_bucket}")
-ANSWER_SECONDS = 30.0
+REPLY_TIMEOUT_SECONDS = 30.0
 
 
 @pytest.fixture
 async def queue(tmp_path: Path) -> AsyncIterator[NATSServer]:
-    async with new_nats_server(tmp_path / "queue") as made:
-        yield made
+    async with new_nats_server(tmp_path / "queue") as server:
+        yield server
 
 
 @pytest.fixture
@@ -40,44 +40,45 @@ async def admin(queue: NATSServer) -> AsyncIterator[Client]:
     await client.close()
 
 
-async def by_the_api(queue: NATSServer) -> None:
-    made = ApiQueue(NATSConfig(url=queue.admin_url), ApiClock(), lambda: "id")
+async def ensure_by_api(queue: NATSServer) -> None:
+    jetstream = ApiQueue(NATSConfig(url=queue.admin_url), ApiClock(), lambda: "id")
     async with asyncio.TaskGroup() as group:
-        keeping = [group.create_task(each.run()) for each in (made.connection, made.stream_setup)]
-        await made.connection.wait_for_connect(0)
-        await made.stream_setup.ensure_streams()
-        for task in keeping:
+        runnables = (jetstream.connection, jetstream.stream_setup)
+        tasks = [group.create_task(runnable.run()) for runnable in runnables]
+        await jetstream.connection.wait_for_connect(0)
+        await jetstream.stream_setup.ensure_streams()
+        for task in tasks:
             task.cancel()
 
 
-async def by_the_activator(queue: NATSServer) -> None:
+async def ensure_by_activator(queue: NATSServer) -> None:
     clock = SystemClock()
     connection = QueueConnection(lambda: NATSCredentials(queue.admin_url), "tests", clock)
-    made = StreamSetup(connection, stream_configs(NAMES, StreamLimits()), clock)
+    stream_setup = StreamSetup(connection, stream_configs(NAMES, StreamLimits()), clock)
     async with asyncio.TaskGroup() as group:
-        keeping = [group.create_task(each.run()) for each in (connection, made)]
-        await made.synced()
-        for task in keeping:
+        tasks = [group.create_task(runnable.run()) for runnable in (connection, stream_setup)]
+        await stream_setup.synced()
+        for task in tasks:
             task.cancel()
 
 
-@pytest.mark.parametrize("ensured", [by_the_api, by_the_activator])
-async def test_buckets_that_allowed_roll_ups_do_so_no_longer(
-    queue: NATSServer, admin: Client, ensured: object
+@pytest.mark.parametrize("ensure", [ensure_by_api, ensure_by_activator])
+async def test_buckets_that_allow_roll_ups_are_updated_to_deny_them(
+    queue: NATSServer, admin: Client, ensure: object
 ) -> None:
-    assert callable(ensured)
-    for wire in stream_configs(NAMES, StreamLimits()):
-        earlier = wire | {"allow_rollup_hdrs": True} if wire["name"] in BUCKETS else wire
-        subject = f"$JS.API.STREAM.CREATE.{wire['name']}"
-        await admin.request(subject, msgspec.json.encode(earlier), timeout=ANSWER_SECONDS)
-    assert await are_allowed(admin)
+    assert callable(ensure)
+    for config in stream_configs(NAMES, StreamLimits()):
+        earlier = config | {"allow_rollup_hdrs": True} if config["name"] in BUCKETS else config
+        subject = f"$JS.API.STREAM.CREATE.{config['name']}"
+        await admin.request(subject, msgspec.json.encode(earlier), timeout=REPLY_TIMEOUT_SECONDS)
+    assert await buckets_with_roll_ups(admin)
 
-    await ensured(queue)
+    await ensure(queue)
 
-    await eventually(lambda: are_allowed(admin), lambda allowed: not allowed)
+    await eventually(lambda: buckets_with_roll_ups(admin), lambda buckets: not buckets)
 
 
-async def are_allowed(admin: Client) -> list[str]:
+async def buckets_with_roll_ups(admin: Client) -> list[str]:
     """Return the buckets in which one message may replace others (roll-up)."""
-    infos = await admin.jetstream(timeout=ANSWER_SECONDS).streams_info()
-    return [each.config.name or "" for each in infos if each.config.allow_rollup_hdrs]
+    infos = await admin.jetstream(timeout=REPLY_TIMEOUT_SECONDS).streams_info()
+    return [info.config.name or "" for info in infos if info.config.allow_rollup_hdrs]

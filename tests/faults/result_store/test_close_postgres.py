@@ -1,4 +1,4 @@
-"""Disconnection from PostgreSQL: every program can close its connection, even without an answer."""
+"""Closing of PostgreSQL connections: every program can close them, even without a response."""
 
 import asyncio
 from pathlib import Path
@@ -15,12 +15,12 @@ from serverless.resultstore.store import OutcomeStore
 from tests.support.cluster.postgres import SKIP_REASON, find_postgres_dir, new_postgres
 from tests.support.faults.tcp_proxy import TCPProxy
 
-PATIENCE: Final = 60.0
+TIMEOUT_SECONDS: Final = 60.0
 BINARIES: Final = find_postgres_dir()
 
 
 @pytest.mark.skipif(BINARIES is None, reason=SKIP_REASON)
-async def test_the_connection_pool_closes_while_postgresql_does_not_answer(tmp_path: Path) -> None:
+async def test_connection_pools_close_while_postgresql_does_not_respond(tmp_path: Path) -> None:
     assert BINARIES is not None
     async with (
         new_postgres(BINARIES) as postgres,
@@ -31,12 +31,12 @@ async def test_the_connection_pool_closes_while_postgresql_does_not_answer(tmp_p
         dsn_file.write_text(postgres.dsn.replace(f":{port}", f":{proxy.port}"))
         store = OutcomeStore(str(dsn_file), SystemClock())
         archive = PostgresArchive(str(dsn_file), ApiClock())
-        keeping = [group.create_task(each.run()) for each in (store, archive)]
+        tasks = [group.create_task(runnable.run()) for runnable in (store, archive)]
         await store.synced()
         assert await archive.find("uid", "it") is None
         proxy.stall()
-        for each in keeping:
-            each.cancel()
-        _, running = await asyncio.wait(keeping, timeout=PATIENCE)
-        assert not running, "it was told to end, and goes on for ever"
-        assert all(each.cancelled() for each in keeping), keeping
+        for task in tasks:
+            task.cancel()
+        _, running = await asyncio.wait(tasks, timeout=TIMEOUT_SECONDS)
+        assert not running, "a task is cancelled but does not end"
+        assert all(task.cancelled() for task in tasks), tasks

@@ -58,40 +58,40 @@ class ResultStoreFixture:
 
     def replica(self) -> AbstractAsyncContextManager[OutcomeStore]:
         """Run one process of the result store for the length of the block."""
-        anywhere = Address("127.0.0.1", 0)
+        any_port = Address("127.0.0.1", 0)
         password_file = str(self._queue.password_file("result-store"))
         config = Config(
-            probe_addr=anywhere,
-            metrics_addr=anywhere,
+            probe_addr=any_port,
+            metrics_addr=any_port,
             nats=NATSConfig(url=self._queue.url, user="result-store", password_file=password_file),
             dsn_file=str(self.dsn_file),
         )
         return serving(config, CollectorRegistry(), SystemClock())
 
-    async def tell(self, *outcomes: OutcomeMessage, once: bool = True, by: str = "") -> None:
+    async def publish(self, *outcomes: OutcomeMessage, once: bool = True, by: str = "") -> None:
         """Publish outcomes as workers do.
 
         The subject is that of function `by`, or of the outcome's own function if `by` is empty.
         """
         jetstream = self.client.jetstream()
-        for each in outcomes:
-            headers = {"Nats-Msg-Id": outcome_message_id(each)} if once else None
-            subject = NAMES.result_subject(by or each.function_name)
-            await jetstream.publish(subject, encode_message(each), headers=headers)
+        for outcome in outcomes:
+            headers = {"Nats-Msg-Id": outcome_message_id(outcome)} if once else None
+            subject = NAMES.result_subject(by or outcome.function_name)
+            await jetstream.publish(subject, encode_message(outcome), headers=headers)
 
     async def rows(self) -> list[dict[str, Any]]:
         connection = await asyncpg.connect(self.postgres.dsn, timeout=5)
         try:
-            found = await connection.fetch("SELECT * FROM outcomes ORDER BY invocation_id, run")
+            rows = await connection.fetch("SELECT * FROM outcomes ORDER BY invocation_id, run")
         finally:
             await connection.close()
-        return [dict(each) for each in found]
+        return [dict(row) for row in rows]
 
-    async def has(self, *invocations: str) -> list[dict[str, Any]]:
+    async def wait_rows(self, *invocations: str) -> list[dict[str, Any]]:
         """Wait until the table has exactly these invocations; return the rows."""
         return await eventually(
             self.rows,
-            lambda rows: [each["invocation_id"] for each in rows] == list(invocations),
+            lambda rows: [row["invocation_id"] for row in rows] == list(invocations),
             tolerate=NOT_READY_ERRORS,
         )
 
@@ -102,7 +102,7 @@ class ResultStoreFixture:
 
 
 def an_outcome(invocation_id: str, **changes: Any) -> OutcomeMessage:
-    made = OutcomeMessage(
+    outcome = OutcomeMessage(
         function_uid="uid",
         function_name="fn",
         invocation_id=invocation_id,
@@ -115,7 +115,7 @@ def an_outcome(invocation_id: str, **changes: Any) -> OutcomeMessage:
         finished_at=1_794_800_002_000,
         result=InvocationResult(status_code=200, body=InvocationBody(inline=b"\0\xff", size=2)),
     )
-    return replace(made, **changes)
+    return replace(outcome, **changes)
 
 
 @pytest.fixture
@@ -123,24 +123,24 @@ async def stores(tmp_path: Path) -> AsyncIterator[ResultStoreFixture]:
     assert BINARIES is not None
     async with new_nats_server(tmp_path / "queue") as queue, new_postgres(BINARIES) as postgres:
         client = await nats.connect(queue.admin_url)
-        await install(queue)
+        await create_streams(queue)
         yield ResultStoreFixture(queue, client, postgres)
         await client.close()
 
 
-async def install(queue: NATSServer) -> None:
+async def create_streams(queue: NATSServer) -> None:
     """Create the streams as the activator does."""
     clock = SystemClock()
     connection = QueueConnection(lambda: NATSCredentials(queue.admin_url), "tests", clock)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(connection.run())
         await connection.synced()
-        for each in stream_configs(NAMES, StreamLimits()):
-            await ensure_stream(JetStreamClient(connection), each)
+        for config in stream_configs(NAMES, StreamLimits()):
+            await ensure_stream(JetStreamClient(connection), config)
         task.cancel()
 
 
-async def test_several_replicas_store_each_outcome_once_and_whole(
+async def test_several_replicas_store_each_outcome_once_and_completely(
     stores: ResultStoreFixture,
 ) -> None:
     odd = an_outcome(
@@ -150,11 +150,11 @@ async def test_several_replicas_store_each_outcome_once_and_whole(
         result=InvocationResult(error="a\0b", headers={"X": "\0"}, failure_class="framework_error"),
     )
     async with stores.replica(), stores.replica():
-        await stores.tell(*(an_outcome(f"i{number:03}") for number in range(300)))
-        await stores.tell(an_outcome("i000"), an_outcome("i001"), once=False)
-        await stores.tell(odd, an_outcome("odd", run=2))
+        await stores.publish(*(an_outcome(f"i{number:03}") for number in range(300)))
+        await stores.publish(an_outcome("i000"), an_outcome("i001"), once=False)
+        await stores.publish(odd, an_outcome("odd", run=2))
         await stores.client.jetstream().publish(NAMES.result_subject("fn"), b"no outcome")
-        rows = await stores.has(*(f"i{number:03}" for number in range(300)), "odd", "odd")
+        rows = await stores.wait_rows(*(f"i{number:03}" for number in range(300)), "odd", "odd")
         await eventually(stores.is_empty)
     assert (rows[0]["state"], rows[0]["run"], rows[0]["worker"]) == ("succeeded", 1, "fn-1")
     assert rows[0]["accepted_at"].isoformat() == "2026-11-16T03:33:20.123000+00:00"
@@ -163,28 +163,30 @@ async def test_several_replicas_store_each_outcome_once_and_whole(
     assert "a\N{REPLACEMENT CHARACTER}b" in rows[300]["result"]
 
 
-async def test_no_function_changes_the_outcomes_of_another(stores: ResultStoreFixture) -> None:
+async def test_a_function_cannot_change_the_outcomes_of_another_function(
+    stores: ResultStoreFixture,
+) -> None:
     async with stores.replica():
-        await stores.tell(an_outcome("mine"))
-        await stores.has("mine")
+        await stores.publish(an_outcome("mine"))
+        await stores.wait_rows("mine")
         forged = an_outcome("mine", state=InvocationState.FAILED)
-        await stores.tell(forged, once=False, by="evil")
-        await stores.tell(replace(forged, function_name="evil"), once=False)
-        await stores.tell(an_outcome("next"))
-        rows = await stores.has("mine", "next")
+        await stores.publish(forged, once=False, by="evil")
+        await stores.publish(replace(forged, function_name="evil"), once=False)
+        await stores.publish(an_outcome("next"))
+        rows = await stores.wait_rows("mine", "next")
         await eventually(stores.is_empty)
     assert (rows[0]["state"], rows[0]["request_id"]) == ("succeeded", "fn")
-    assert [each["state"] for each in await stores.rows()] == ["succeeded", "succeeded"]
+    assert [row["state"] for row in await stores.rows()] == ["succeeded", "succeeded"]
 
 
 async def test_no_outcome_is_lost_while_postgresql_or_the_result_store_is_down(
     stores: ResultStoreFixture,
 ) -> None:
-    await stores.tell(an_outcome("a"))
+    await stores.publish(an_outcome("a"))
     async with stores.replica() as store:
-        await stores.has("a")
+        await stores.wait_rows("a")
         await stores.postgres.process.kill()
-        await stores.tell(an_outcome("b"))
+        await stores.publish(an_outcome("b"))
 
         async def reasons() -> list[str]:
             return store.not_ready()
@@ -192,23 +194,25 @@ async def test_no_outcome_is_lost_while_postgresql_or_the_result_store_is_down(
         await eventually(reasons)
         assert not await stores.is_empty()
         await stores.postgres.start()
-        await stores.has("a", "b")
-    await stores.tell(an_outcome("c"))
+        await stores.wait_rows("a", "b")
+    await stores.publish(an_outcome("c"))
     async with stores.replica():
-        await stores.has("a", "b", "c")
+        await stores.wait_rows("a", "b", "c")
         await eventually(stores.is_empty)
 
 
-async def test_old_outcomes_are_removed_and_a_second_start_keeps_the_rest(
+async def test_old_outcomes_are_removed_and_newer_ones_survive_a_restart(
     stores: ResultStoreFixture,
 ) -> None:
     clock = SystemClock()
     now = int(clock.now().timestamp() * 1000)
     day = int(timedelta(days=1).total_seconds() * 1000)
-    await stores.tell(an_outcome("new", finished_at=now), an_outcome("old", finished_at=now - day))
+    await stores.publish(
+        an_outcome("new", finished_at=now), an_outcome("old", finished_at=now - day)
+    )
     async with stores.replica():
-        await stores.has("new", "old")
+        await stores.wait_rows("new", "old")
     async with stores.replica() as store:
         await store.synced()
         await Retention(store, 3600, clock).run_round()
-        await stores.has("new")
+        await stores.wait_rows("new")

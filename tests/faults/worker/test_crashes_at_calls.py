@@ -23,41 +23,45 @@ from tests.support.queue.recording_framework import serve_recording_framework
 from tests.support.wait.eventually import eventually
 
 
-@pytest.mark.parametrize("story", SCENARIOS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_an_invocation_is_finished_once_although_any_call_fails(
-    nats_server: NATSServer, story: str
+    nats_server: NATSServer, scenario: str
 ) -> None:
-    calls = (await lived(nats_server, story, 0, QueueFault.NONE, LONG_ACK_WAIT_SECONDS)).calls
+    faultless = await run_scenario(nats_server, scenario, 0, QueueFault.NONE, LONG_ACK_WAIT_SECONDS)
     async with asyncio.TaskGroup() as group:
-        lives = [
-            group.create_task(lived(nats_server, story, at, fault))
-            for at in range(1, calls + 1)
+        tasks = [
+            group.create_task(run_scenario(nats_server, scenario, at, fault))
+            for at in range(1, faultless.calls + 1)
             for fault in QUEUE_FAULTS
         ]
-    assert all(each.result().was_injected for each in lives)
+    assert all(task.result().was_injected for task in tasks)
 
 
-async def lived(
-    server: NATSServer, story: str, at: int, fault: QueueFault, ack_wait: float = ACK_WAIT_SECONDS
+async def run_scenario(
+    server: NATSServer,
+    scenario: str,
+    at: int,
+    fault: QueueFault,
+    ack_wait: float = ACK_WAIT_SECONDS,
 ) -> FaultyWorkerJetStream:
     """Run one invocation on a worker whose nth call fails, and on another worker that follows."""
     queue = FaultyWorkerJetStream(QueueNames(), at, fault)
     async with (
-        new_function_harness(server, ack_wait=ack_wait) as world,
-        serve_recording_framework(world.executions) as (_, socket),
+        new_function_harness(server, ack_wait=ack_wait) as harness,
+        serve_recording_framework(harness.executions) as (_, socket),
     ):
-        await world.submit("it", **SCENARIOS[story])
+        await harness.submit("it", **SCENARIOS[scenario])
         try:
-            traits = WorkerOptions("first", queue.connect_to, intervals=NO_HEARTBEAT_INTERVALS)
-            async with run_worker(server.admin_url, world.function_name, socket, options=traits):
-                await eventually(world.is_queue_empty)
+            options = WorkerOptions("first", queue.connect_to, intervals=NO_HEARTBEAT_INTERVALS)
+            async with run_worker(server.admin_url, harness.function_name, socket, options=options):
+                await eventually(harness.is_queue_empty)
         except* WorkerKilled:
             assert queue.is_dead
         async with run_worker(
             server.admin_url,
-            world.function_name,
+            harness.function_name,
             socket,
             options=WorkerOptions("second", intervals=NO_HEARTBEAT_INTERVALS),
         ):
-            await world.wait_finished()
+            await harness.wait_finished()
     return queue

@@ -27,8 +27,8 @@ async def socket() -> AsyncIterator[Path]:
         yield Path(folder) / "shared" / "framework.sock"
 
 
-async def asked(socket: Path, attempt: int = 1, **attributes: Any) -> FrameworkResult:
-    """Return the echo's answer to a worker."""
+async def invoke_echo(socket: Path, attempt: int = 1, **attributes: Any) -> FrameworkResult:
+    """Return the result of the echo function for a worker."""
     record = InvocationRecord(
         function_uid="uid",
         hash="h",
@@ -49,38 +49,38 @@ async def test_only_the_owner_and_the_group_may_connect(socket: Path) -> None:
         assert mode(socket.parent) & 0o007 == 0
 
 
-async def test_a_socket_that_a_crash_left_behind_is_replaced(socket: Path) -> None:
+async def test_the_socket_of_a_crashed_framework_is_replaced(socket: Path) -> None:
     for _ in range(2):
         async with serving(create_app(echo, {}), socket):
-            assert isinstance(await asked(socket), FrameworkResponse)
-    assert isinstance(await asked(socket), NoResponse)
+            assert isinstance(await invoke_echo(socket), FrameworkResponse)
+    assert isinstance(await invoke_echo(socket), NoResponse)
 
 
-async def test_the_largest_attributes_arrive(socket: Path) -> None:
+async def test_attributes_of_the_maximum_size_reach_the_framework(socket: Path) -> None:
     attributes: dict[str, Any] = {"a": "😀" * 1020}
     assert MAX_ATTRIBUTE_BYTES - 20 < len(msgspec.json.encode(attributes)) <= MAX_ATTRIBUTE_BYTES
     async with serving(create_app(echo, {}), socket):
-        assert await asked(socket, **attributes) == FrameworkResponse(
+        assert await invoke_echo(socket, **attributes) == FrameworkResponse(
             200, "text/plain", {}, b"hello"
         )
 
 
 async def test_the_echo_framework_follows_its_attributes(socket: Path) -> None:
     async with serving(create_app(echo, {}), socket):
-        plain = await asked(socket)
+        plain = await invoke_echo(socket)
         assert plain == FrameworkResponse(200, "text/plain", {}, b"hello")
-        assert await asked(socket, statusCode=418) == FrameworkResponse(
+        assert await invoke_echo(socket, statusCode=418) == FrameworkResponse(
             418, "text/plain", {}, b"hello"
         )
-        assert await asked(socket, answerBytes=3) == FrameworkResponse(
+        assert await invoke_echo(socket, answerBytes=3) == FrameworkResponse(
             200, "text/plain", {}, b"xxx"
         )
-        assert await asked(socket, attempt=2, failAttempts=1, sleepSeconds=0.01) == plain
-        for told in ({"failRetryably": "so"}, {"failAttempts": 1}):
-            failed = await asked(socket, **told)
+        assert await invoke_echo(socket, attempt=2, failAttempts=1, sleepSeconds=0.01) == plain
+        for attributes in ({"failRetryably": "so"}, {"failAttempts": 1}):
+            failed = await invoke_echo(socket, **attributes)
             assert isinstance(failed, FrameworkResponse)
             assert (failed.status, failed.is_retryable) == (500, True)
-        failed = await asked(socket, fail="so")
+        failed = await invoke_echo(socket, fail="so")
         assert isinstance(failed, FrameworkResponse)
         assert (failed.is_retryable, failed.body) == (
             False,
@@ -88,18 +88,20 @@ async def test_the_echo_framework_follows_its_attributes(socket: Path) -> None:
         )
 
 
-async def test_paths_are_those_of_the_environment_and_strangers_are_refused(socket: Path) -> None:
-    paths = {"GPU_RUNTIME_INVOKE_PATH": "/run", "GPU_RUNTIME_HEALTH_PATH": "/up"}
+async def test_the_paths_come_from_the_environment_and_other_requests_are_refused(
+    socket: Path,
+) -> None:
+    environment = {"GPU_RUNTIME_INVOKE_PATH": "/run", "GPU_RUNTIME_HEALTH_PATH": "/up"}
     async with (
-        serving(create_app(echo, paths), socket),
+        serving(create_app(echo, environment), socket),
         aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket))) as session,
     ):
-        async with session.get("http://framework/up") as answer:
-            assert answer.status == 200
-        async with session.post("http://framework/run", data=b"x") as answer:
-            assert answer.status == 400
-        async with session.post("http://framework/invoke", data=b"x") as answer:
-            assert answer.status == 404
+        async with session.get("http://framework/up") as response:
+            assert response.status == 200
+        async with session.post("http://framework/run", data=b"x") as response:
+            assert response.status == 400
+        async with session.post("http://framework/invoke", data=b"x") as response:
+            assert response.status == 404
 
 
 def mode(path: Path) -> int:

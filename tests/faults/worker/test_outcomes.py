@@ -1,4 +1,4 @@
-"""Every answer of a framework, and every failure to answer: each gives one recorded outcome."""
+"""Every response of a framework, and every missing response: each gives one recorded outcome."""
 
 import tempfile
 from collections.abc import AsyncIterator
@@ -28,11 +28,11 @@ from tests.support.queue.recording_framework import RecordingFramework, serve_re
 from tests.support.wait.eventually import eventually, immediate
 
 
-def outcomes(seen: InvocationSnapshot) -> dict[str, tuple[InvocationState, str, int]]:
+def outcomes(snapshot: InvocationSnapshot) -> dict[str, tuple[InvocationState, str, int]]:
     """Return state, failure class and attempts by invocationID."""
     return {
-        each.invocation_id: (each.state, each.result.failure_class, each.attempts)
-        for each in seen.outcomes
+        outcome.invocation_id: (outcome.state, outcome.result.failure_class, outcome.attempts)
+        for outcome in snapshot.outcomes
     }
 
 
@@ -55,8 +55,8 @@ async def test_function_results_and_errors_become_outcomes(
         await eventually(lambda: immediate(not worker.not_ready()))
         # The run begins only within the few seconds of tolerated clock skew.
         await harness.submit("overdue", attributes={"wait": True}, ttl_seconds=0)
-        seen = await harness.wait_finished()
-    assert outcomes(seen) == {
+        snapshot = await harness.wait_finished()
+    assert outcomes(snapshot) == {
         "good": (InvocationState.SUCCEEDED, "", 1),
         "bad": (InvocationState.FAILED, "framework_error", 1),
         "retried": (InvocationState.SUCCEEDED, "", 2),
@@ -66,23 +66,23 @@ async def test_function_results_and_errors_become_outcomes(
         "bodiless": (InvocationState.FAILED, "body_lost", 1),
         "garbled": (InvocationState.FAILED, "body_lost", 1),
     }
-    bodies = {each.invocation_id: each.result.body.inline for each in seen.outcomes}
+    bodies = {item.invocation_id: item.result.body.inline for item in snapshot.outcomes}
     assert (bodies["good"], bodies["retried"]) == (b"good/1/1", b"retried/1/2")
 
 
 async def test_a_misbehaving_framework_fails_its_own_invocations_only(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    for number, manner in enumerate(
+    for number, response in enumerate(
         ("garbage", "half", "silent", "bad chunks", "odd headers", "huge")
     ):
-        await harness.submit(f"{number}", attributes={"response": manner}, max_attempts=2)
+        await harness.submit(f"{number}", attributes={"response": response}, max_attempts=2)
     async with (
         serve_misbehaving_framework() as socket,
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
-        seen = await harness.wait_finished()
-    assert outcomes(seen) == {
+        snapshot = await harness.wait_finished()
+    assert outcomes(snapshot) == {
         "0": (InvocationState.FAILED, "framework_protocol", 1),
         "1": (InvocationState.FAILED, "framework_protocol", 1),
         "2": (InvocationState.DEAD_LETTERED, "attempts_exhausted", 2),
@@ -90,11 +90,11 @@ async def test_a_misbehaving_framework_fails_its_own_invocations_only(
         "4": (InvocationState.SUCCEEDED, "", 1),
         "5": (InvocationState.FAILED, "result_too_large", 1),
     }
-    (odd,) = (each.result for each in seen.outcomes if each.invocation_id == "4")
-    assert (odd.headers, odd.content_type) == ({"X-Good": "yes"}, "application/octet-stream")
+    (result,) = (item.result for item in snapshot.outcomes if item.invocation_id == "4")
+    assert (result.headers, result.content_type) == ({"X-Good": "yes"}, "application/octet-stream")
 
 
-async def test_large_bodies_go_through_the_functions_bucket(
+async def test_large_bodies_are_stored_in_the_bucket_of_the_function(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     large = await harness.put_body("a-large-one", b"y" * 5_000_000)
@@ -104,8 +104,8 @@ async def test_large_bodies_go_through_the_functions_bucket(
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
-        seen = await harness.wait_finished()
-    results = {each.invocation_id: each.result.body for each in seen.outcomes}
+        snapshot = await harness.wait_finished()
+    results = {item.invocation_id: item.result.body for item in snapshot.outcomes}
     assert framework.received_bytes["big"] == 5_000_000
     assert results["edge"].object_name == ""
     assert results["big"].object_name == f"{harness.function_uid}.big.1.1.result"
@@ -131,7 +131,7 @@ async def test_outcomes_are_stored_although_their_results_do_not_fit_the_records
             assert await harness.read_body(record.result.body) == b"x" * 200_000
 
 
-async def test_a_result_stays_out_of_a_record_that_may_not_hold_it(
+async def test_a_result_above_the_inline_limit_is_stored_as_an_object(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     for name, size in (("small", 1000), ("larger", 1001)):
@@ -140,28 +140,28 @@ async def test_a_result_stays_out_of_a_record_that_may_not_hold_it(
         serve_recording_framework(harness.executions) as (_, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
-        seen = await harness.wait_finished()
-    results = {each.invocation_id: each.result.body for each in seen.outcomes}
+        snapshot = await harness.wait_finished()
+    results = {item.invocation_id: item.result.body for item in snapshot.outcomes}
     assert (results["small"].object_name, results["small"].size) == ("", 1000)
     assert (results["larger"].inline, results["larger"].size) == (b"", 1001)
     assert await harness.read_body(results["larger"]) == b"x" * 1001
 
 
 @asynccontextmanager
-async def records_limited(world: FunctionHarness, more_bytes: int) -> AsyncIterator[None]:
+async def records_limited(harness: FunctionHarness, more_bytes: int) -> AsyncIterator[None]:
     """Limit the records bucket to so many more bytes for the length of the block."""
-    jetstream, stream = world.client.jetstream(), f"KV_{world.names.record_bucket}"
+    jetstream, stream = harness.client.jetstream(), f"KV_{harness.names.record_bucket}"
     before = (await jetstream.stream_info(stream)).config
     try:
-        shipped = before.evolve(max_msgs_per_subject=1, discard=DiscardPolicy.NEW)
-        taken = (await jetstream.update_stream(shipped)).state.bytes
-        await jetstream.update_stream(shipped, max_bytes=taken + more_bytes)
+        limited = before.evolve(max_msgs_per_subject=1, discard=DiscardPolicy.NEW)
+        used_bytes = (await jetstream.update_stream(limited)).state.bytes
+        await jetstream.update_stream(limited, max_bytes=used_bytes + more_bytes)
         yield
     finally:
         await jetstream.update_stream(before)
 
 
-async def test_messages_without_a_sound_record_are_buried_or_dropped(
+async def test_messages_without_a_valid_record_are_dead_lettered_or_dropped(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     await harness.publish_raw("nonsense", b"{")
@@ -176,16 +176,16 @@ async def test_messages_without_a_sound_record_are_buried_or_dropped(
     ):
         await harness.wait_finished()
         await harness.publish_call("again", record)  # as a late retry of the publish does
-        seen = await harness.wait_finished()
-    assert len(seen.executions) == 1
-    buried = [each.original for each in seen.dead_letters if each.failure_class == "unreadable"]
-    assert len(buried) == 2
+        snapshot = await harness.wait_finished()
+    assert len(snapshot.executions) == 1
+    classes = [letter.failure_class for letter in snapshot.dead_letters]
+    assert classes.count("unreadable") == 2
 
 
-class SpoilingQueue(JetStreamClient):
+class CorruptingJetStream(JetStreamClient):
     """A queue client that corrupts the first record just before its worker writes it."""
 
-    is_spoilt = False
+    has_corrupted = False
 
     async def publish(
         self,
@@ -195,50 +195,50 @@ class SpoilingQueue(JetStreamClient):
         message_id: str = "",
         expected_sequence: int | None = None,
     ) -> int:
-        if expected_sequence is not None and not self.is_spoilt:
-            self.is_spoilt = True
+        if expected_sequence is not None and not self.has_corrupted:
+            self.has_corrupted = True
             await super().publish(subject, b"?")
         return await super().publish(
             subject, data, message_id=message_id, expected_sequence=expected_sequence
         )
 
 
-async def test_a_record_that_becomes_unreadable_harms_no_other(
+async def test_a_record_that_becomes_unreadable_does_not_affect_other_records(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    await harness.submit("spoilt")
-    traits = WorkerOptions(queue=SpoilingQueue)
+    await harness.submit("corrupted")
+    options = WorkerOptions(queue=CorruptingJetStream)
     async with (
         serve_recording_framework(harness.executions) as (_, socket),
-        run_worker(nats_server.admin_url, harness.function_name, socket, options=traits),
+        run_worker(nats_server.admin_url, harness.function_name, socket, options=options),
     ):
         await eventually(harness.is_queue_empty)
         await harness.submit("good")
-        await eventually(lambda: harness.read_record("good"), lambda found: found[0].published)
-    assert [each.invocation_id for each in harness.executions] == ["good"]
+        await eventually(lambda: harness.read_record("good"), lambda stored: stored[0].published)
+    assert [execution.invocation_id for execution in harness.executions] == ["good"]
 
 
-async def test_a_framework_that_never_starts_costs_no_attempt(
+async def test_no_attempt_is_started_before_the_framework_is_healthy(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    await harness.submit("patient")
+    await harness.submit("waiting")
     framework = RecordingFramework(harness.executions)
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         socket = Path(folder) / "framework.sock"
         async with run_worker(nats_server.admin_url, harness.function_name, socket) as worker:
-            only_the_framework = ["the framework is not healthy"]
-            await eventually(lambda: immediate(worker.not_ready()), only_the_framework.__eq__)
+            reasons = ["the framework is not healthy"]
+            await eventually(lambda: immediate(worker.not_ready()), reasons.__eq__)
             await eventually(lambda: harness.worker_report("worker-1"))
-            record, _ = await harness.read_record("patient")
+            record, _ = await harness.read_record("waiting")
             assert (record.state, record.attempts) == (InvocationState.QUEUED, 0)
             async with serving(create_app(framework.handle, {}), socket):
-                seen = await harness.wait_finished()
-            assert outcomes(seen) == {"patient": (InvocationState.SUCCEEDED, "", 1)}
+                snapshot = await harness.wait_finished()
+            assert outcomes(snapshot) == {"waiting": (InvocationState.SUCCEEDED, "", 1)}
 
 
-@pytest.mark.parametrize("is_nudged", [True, False], ids=["nudged", "found by the heartbeat"])
-async def test_a_cancelled_invocation_is_broken_off(
-    nats_server: NATSServer, harness: FunctionHarness, *, is_nudged: bool
+@pytest.mark.parametrize("is_notified", [True, False], ids=["notified", "read by the heartbeat"])
+async def test_a_cancelled_invocation_is_interrupted(
+    nats_server: NATSServer, harness: FunctionHarness, *, is_notified: bool
 ) -> None:
     await harness.submit("unwanted", attributes={"wait": True})
     async with (
@@ -246,10 +246,10 @@ async def test_a_cancelled_invocation_is_broken_off(
         run_worker(nats_server.admin_url, harness.function_name, socket),
     ):
         await eventually(lambda: immediate(framework.running_by_invocation["unwanted"]))
-        await harness.cancel("unwanted", notify_worker=is_nudged)
-        seen = await harness.wait_finished()
+        await harness.cancel("unwanted", notify_worker=is_notified)
+        snapshot = await harness.wait_finished()
         await eventually(lambda: immediate(framework.running_by_invocation["unwanted"] == 0))
-    assert outcomes(seen) == {"unwanted": (InvocationState.CANCELLED, "cancelled", 1)}
+    assert outcomes(snapshot) == {"unwanted": (InvocationState.CANCELLED, "cancelled", 1)}
 
 
 async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
@@ -276,7 +276,7 @@ async def test_a_run_with_a_final_record_is_aborted_by_a_notification(
         await eventually(lambda: immediate(framework.running_by_invocation["purged"] == 0))
 
 
-async def test_a_worker_holds_no_more_than_its_slots_and_reports_them(
+async def test_a_worker_runs_at_most_as_many_invocations_as_its_slots_and_reports_them(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
     for number in range(5):
@@ -312,24 +312,24 @@ async def test_a_draining_worker_finishes_running_invocations_and_takes_no_new_o
         async with run_worker(
             nats_server.admin_url, harness.function_name, socket, options=WorkerOptions("worker-2")
         ):
-            seen = await harness.wait_finished()
-    assert outcomes(seen) == {
+            snapshot = await harness.wait_finished()
+    assert outcomes(snapshot) == {
         "running": (InvocationState.SUCCEEDED, "", 2),
         "waiting": (InvocationState.SUCCEEDED, "", 1),
     }
 
 
-async def test_a_worker_outwaits_a_missing_consumer_and_a_missing_stream(
+async def test_a_worker_continues_after_its_consumer_and_stream_were_missing(
     nats_server: NATSServer, harness: FunctionHarness
 ) -> None:
-    js, stream = harness.client.jetstream(), harness.names.invocations_stream
-    await js.delete_consumer(stream, harness.function_name)
+    jetstream, stream = harness.client.jetstream(), harness.names.invocations_stream
+    await jetstream.delete_consumer(stream, harness.function_name)
     async with (
         serve_recording_framework(harness.executions) as (_, socket),
         run_worker(nats_server.admin_url, harness.function_name, socket) as worker,
     ):
         await eventually(lambda: immediate(not worker.not_ready()))
-        await js.delete_stream(stream)
+        await jetstream.delete_stream(stream)
         await eventually(lambda: harness.worker_report("worker-1"))
         await harness.create_streams()
         await harness.submit("at-last")

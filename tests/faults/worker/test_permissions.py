@@ -25,11 +25,11 @@ async def worker_credentials(
 ) -> AsyncIterator[NATSCredentials]:
     async with serve_auth_callout(
         nats_server, WorkerUser(harness.function_name, harness.function_uid)
-    ) as made:
-        yield made
+    ) as credentials:
+        yield credentials
 
 
-async def test_every_outcome_is_within_a_workers_rights(
+async def test_a_worker_with_only_its_rights_records_every_outcome(
     harness: FunctionHarness, worker_credentials: NATSCredentials
 ) -> None:
     large = await harness.put_body("a-large-one", b"y" * 1_000_000)
@@ -41,19 +41,19 @@ async def test_every_outcome_is_within_a_workers_rights(
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(worker_credentials, harness.function_name, socket),
     ):
-        await eventually(lambda: has_begun(framework, "unwanted"))
+        await eventually(lambda: is_started(framework, "unwanted"))
         await eventually(
             lambda: harness.worker_report("worker-1"), lambda report: report is not None
         )
         await harness.cancel("unwanted")
-        seen = await harness.wait_finished()
+        snapshot = await harness.wait_finished()
         await eventually(lambda: harness.worker_report("worker-1"), is_running(0))
-    assert {each.invocation_id: each.state for each in seen.outcomes} == {
+    assert {item.invocation_id: item.state for item in snapshot.outcomes} == {
         "large": InvocationState.SUCCEEDED,
         "given-up": InvocationState.DEAD_LETTERED,
         "unwanted": InvocationState.CANCELLED,
     }
-    assert {each.failure_class for each in seen.dead_letters} == {
+    assert {letter.failure_class for letter in snapshot.dead_letters} == {
         "unreadable",
         "attempts_exhausted",
     }
@@ -61,7 +61,7 @@ async def test_every_outcome_is_within_a_workers_rights(
 
 # nats-py does not close a connection that was refused; the garbage collector does.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_a_worker_comes_in_again_after_the_queue_was_away(
+async def test_a_worker_reconnects_after_a_restart_of_the_queue(
     nats_server: NATSServer, harness: FunctionHarness, worker_credentials: NATSCredentials
 ) -> None:
     await harness.submit("before", attributes={"wait": True})
@@ -69,7 +69,7 @@ async def test_a_worker_comes_in_again_after_the_queue_was_away(
         serve_recording_framework(harness.executions) as (framework, socket),
         run_worker(worker_credentials, harness.function_name, socket),
     ):
-        await eventually(lambda: has_begun(framework, "before"))
+        await eventually(lambda: is_started(framework, "before"))
         await nats_server.process.kill()
         nats_server.process.start()
         await nats_server.wait_ready()
@@ -80,7 +80,7 @@ async def test_a_worker_comes_in_again_after_the_queue_was_away(
     gc.collect()  # so that the warning belongs to this test
 
 
-async def test_a_worker_that_has_gone_takes_no_message_with_it(
+async def test_no_message_is_lost_when_a_worker_stops(
     harness: FunctionHarness, worker_credentials: NATSCredentials
 ) -> None:
     async with serve_recording_framework(harness.executions) as (_, socket):
@@ -94,14 +94,14 @@ async def test_a_worker_that_has_gone_takes_no_message_with_it(
         async with run_worker(
             worker_credentials, harness.function_name, socket, options=WorkerOptions("next")
         ):
-            seen = await harness.wait_finished()
-    assert {each.invocation_id: each.attempts for each in seen.outcomes} == {
+            snapshot = await harness.wait_finished()
+    assert {item.invocation_id: item.attempts for item in snapshot.outcomes} == {
         "first": 1,
         "second": 1,
     }
 
 
-async def has_begun(framework: RecordingFramework, invocation_id: str) -> bool:
+async def is_started(framework: RecordingFramework, invocation_id: str) -> bool:
     return framework.running_by_invocation[invocation_id] > 0
 
 

@@ -57,49 +57,49 @@ async def short_ack_wait_harness(nats_server: NATSServer) -> AsyncIterator[Funct
 
     The messages of a silent worker soon go to another.
     """
-    async with new_function_harness(nats_server) as made:
-        yield made
+    async with new_function_harness(nats_server) as harness:
+        yield harness
 
 
-async def test_a_worker_is_ready_counts_drains_and_ends_cleanly(
+async def test_a_worker_process_becomes_ready_drains_and_exits_cleanly(
     nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
-    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as both:
-        await both.wait_ready()
+    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as pair:
+        await pair.wait_ready()
         gate = tmp_path / "gate"
-        await harness.submit("held", attributes={"until": str(gate)})
+        await harness.submit("waiting", attributes={"until": str(gate)})
         name = f"{harness.function_name}-1"
         await eventually(lambda: harness.worker_report(name), is_running(1))
         async with asyncio.TaskGroup() as group:
             drains = [
-                group.create_task(get(f"{both.url}/drain", timeout_seconds=60)) for _ in range(2)
+                group.create_task(get(f"{pair.url}/drain", timeout_seconds=60)) for _ in range(2)
             ]
-            await eventually(lambda: get(f"{both.url}/readyz"), lambda answer: answer[0] == 503)
-            assert not any(each.done() for each in drains)
+            await eventually(lambda: get(f"{pair.url}/readyz"), lambda response: response[0] == 503)
+            assert not any(drain.done() for drain in drains)
             gate.touch()
-        assert [each.result()[0] for each in drains] == [200, 200]
-        seen = await harness.wait_finished()
-        assert [each.state for each in seen.outcomes] == [InvocationState.SUCCEEDED]
-        assert (await get(f"{both.url}/healthz"))[0] == 200
-        status, answer = await get(f"{both.url}/readyz")
-        assert (status, answer["data"]["reasons"]) == (503, ["the worker is draining"])
-        _, metrics = await get(f"{both.url}/metrics")
+        assert [drain.result()[0] for drain in drains] == [200, 200]
+        snapshot = await harness.wait_finished()
+        assert [outcome.state for outcome in snapshot.outcomes] == [InvocationState.SUCCEEDED]
+        assert (await get(f"{pair.url}/healthz"))[0] == 200
+        status, body = await get(f"{pair.url}/readyz")
+        assert (status, body["data"]["reasons"]) == (503, ["the worker is draining"])
+        _, metrics = await get(f"{pair.url}/metrics")
         outcome = f'{{function="{harness.function_name}",outcome="succeeded"}} 1.0'
         assert f"gpuruntime_invocations_finished_total{outcome}" in metrics
-        assert await both.worker.signal_and_wait(signal.SIGTERM) == 0
+        assert await pair.worker.signal_and_wait(signal.SIGTERM) == 0
 
 
-async def test_a_worker_that_is_told_to_end_finishes_what_runs(
+async def test_a_worker_finishes_its_running_invocations_after_sigterm(
     nats_server: NATSServer, harness: FunctionHarness, tmp_path: Path
 ) -> None:
-    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as both:
-        await both.wait_ready()
+    async with run_worker_process(tmp_path / "w", harness.function_name, nats_server) as pair:
+        await pair.wait_ready()
         await harness.submit("slow", attributes={"sleepSeconds": 2})
-        await eventually(lambda: immediate(both.executions()))
-        assert await both.worker.signal_and_wait(signal.SIGTERM) == 0
-        seen = await harness.wait_finished()
-        assert await both.framework.signal_and_wait(signal.SIGTERM) == 0
-    assert [(each.state, each.attempts) for each in seen.outcomes] == [
+        await eventually(lambda: immediate(pair.executions()))
+        assert await pair.worker.signal_and_wait(signal.SIGTERM) == 0
+        snapshot = await harness.wait_finished()
+        assert await pair.framework.signal_and_wait(signal.SIGTERM) == 0
+    assert [(outcome.state, outcome.attempts) for outcome in snapshot.outcomes] == [
         (InvocationState.SUCCEEDED, 1)
     ]
 
@@ -108,40 +108,37 @@ async def test_a_worker_that_is_told_to_end_finishes_what_runs(
 async def test_invocations_run_exactly_once_while_worker_processes_are_killed(
     nats_server: NATSServer, short_ack_wait_harness: FunctionHarness, tmp_path: Path, seed: int
 ) -> None:
-    world, randomness = short_ack_wait_harness, random.Random(seed)
+    harness, randomness = short_ack_wait_harness, random.Random(seed)
     for number in range(30):
-        told = {"sleepSeconds": randomness.uniform(0, 0.4)}
-        await world.submit(f"n{number}", attributes=told, max_attempts=20)
-    await world.submit("poison", attributes={"exit": 3}, max_attempts=2)
+        attributes = {"sleepSeconds": randomness.uniform(0, 0.4)}
+        await harness.submit(f"n{number}", attributes=attributes, max_attempts=20)
+    await harness.submit("crashing", attributes={"exit": 3}, max_attempts=2)
     async with (
-        run_worker_process(tmp_path / "a", world.function_name, nats_server) as one,
-        run_worker_process(tmp_path / "b", world.function_name, nats_server) as two,
+        run_worker_process(tmp_path / "a", harness.function_name, nats_server) as first,
+        run_worker_process(tmp_path / "b", harness.function_name, nats_server) as second,
     ):
-        await asyncio.gather(one.wait_ready(), two.wait_ready())
-        victims = [process for both in (one, two) for process in (both.worker, both.framework)]
+        await asyncio.gather(first.wait_ready(), second.wait_ready())
+        victims = [process for pair in (first, second) for process in (pair.worker, pair.framework)]
         for _ in range(6):
             await asyncio.sleep(randomness.uniform(0, 0.5))  # so that the kill falls at any moment
             victim = randomness.choice(victims)
             number = randomness.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
             await victim.signal_and_wait(number)
             victim.start()
-        await eventually(lambda: over_with_everybody_up(world, victims), timeout_seconds=120)
-        world.executions += one.executions() + two.executions()
-        seen = await world.wait_finished()
-    states = {each.invocation_id: each.state for each in seen.outcomes}
-    assert states.pop("poison") == InvocationState.DEAD_LETTERED
+        await eventually(lambda: is_empty_with_restarts(harness, victims), timeout_seconds=120)
+        harness.executions += first.executions() + second.executions()
+        snapshot = await harness.wait_finished()
+    states = {outcome.invocation_id: outcome.state for outcome in snapshot.outcomes}
+    assert states.pop("crashing") == InvocationState.DEAD_LETTERED
     assert set(states.values()) == {InvocationState.SUCCEEDED}
 
 
-async def over_with_everybody_up(world: FunctionHarness, victims: list[Process]) -> bool:
-    """Return whether all is done.
-
-    Restart the workers that a poison message has killed, as a kubelet does.
-    """
+async def is_empty_with_restarts(harness: FunctionHarness, victims: list[Process]) -> bool:
+    """Restart exited processes, as a kubelet does; return whether the queue is empty."""
     for victim in victims:
         if victim.pid is None:
             victim.start()
-    return await world.is_queue_empty()
+    return await harness.is_queue_empty()
 
 
 async def test_a_function_runs_locally_against_a_nats_server(
@@ -149,44 +146,44 @@ async def test_a_function_runs_locally_against_a_nats_server(
 ) -> None:
     script = tmp_path / "my_function.py"
     script.write_text(FUNCTION)
-    told = ("--local", str(script), "--request-id", harness.function_name)
-    desk = await started(*told, "--nats-url", nats_server.admin_url)
+    options = ("--local", str(script), "--request-id", harness.function_name)
+    process = await start_worker(*options, "--nats-url", nats_server.admin_url)
     await harness.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
-    seen = await harness.wait_finished()
-    desk.send_signal(signal.SIGTERM)
-    assert await desk.wait() == 0
-    (outcome,) = seen.outcomes
+    snapshot = await harness.wait_finished()
+    process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
+    (outcome,) = snapshot.outcomes
     assert json.loads(outcome.result.body.inline) == {"got": [1, 2]}
 
 
-async def test_a_function_runs_once_without_any_queue(tmp_path: Path) -> None:
+async def test_a_function_runs_once_without_nats(tmp_path: Path) -> None:
     script, payload = tmp_path / "my_function.py", tmp_path / "payload.json"
     script.write_text(FUNCTION)
     payload.write_text('"you"')
-    desk = await started("--local", str(script), "--once", str(payload))
-    output, _ = await desk.communicate()
-    assert (desk.returncode, json.loads(output)) == (0, {"got": "you"})
+    process = await start_worker("--local", str(script), "--once", str(payload))
+    output, _ = await process.communicate()
+    assert (process.returncode, json.loads(output)) == (0, {"got": "you"})
     payload.write_text("{")
-    desk = await started("--local", str(script), "--once", str(payload))
-    output, errors = await desk.communicate()
-    assert desk.returncode == 1
+    process = await start_worker("--local", str(script), "--once", str(payload))
+    output, errors = await process.communicate()
+    assert process.returncode == 1
     assert b"failed: the function answered with status 500" in errors
     script.write_text("def handle(invocation): ...")
-    desk = await started("--local", str(script), "--once", str(payload))
-    _, errors = await desk.communicate()
-    assert desk.returncode == 1
+    process = await start_worker("--local", str(script), "--once", str(payload))
+    _, errors = await process.communicate()
+    assert process.returncode == 1
     assert b"exited without a response: does it call serve?" in errors
 
 
-async def test_ctrl_c_ends_a_slow_local_call_without_a_traceback(tmp_path: Path) -> None:
+async def test_ctrl_c_interrupts_a_local_call_without_a_traceback(tmp_path: Path) -> None:
     script, payload, called = (tmp_path / name for name in ("my_function.py", "payload", "called"))
     script.write_text(ENDLESS)
     payload.write_text(json.dumps(str(called)))
-    desk = await started("--local", str(script), "--once", str(payload))
+    process = await start_worker("--local", str(script), "--once", str(payload))
     await eventually(lambda: asyncio.sleep(0, called.exists()))
-    desk.send_signal(signal.SIGINT)
-    output, errors = await desk.communicate()
-    assert (desk.returncode, output) == (130, b"")
+    process.send_signal(signal.SIGINT)
+    output, errors = await process.communicate()
+    assert (process.returncode, output) == (130, b"")
     assert b"Traceback" not in errors
 
 
@@ -195,22 +192,22 @@ async def test_a_local_framework_that_does_not_exit_is_killed(
 ) -> None:
     script = tmp_path / "my_function.py"
     script.write_text(STUBBORN + FUNCTION)
-    told = ("--local", str(script), "--request-id", harness.function_name)
-    desk = await started(*told, "--nats-url", nats_server.admin_url)
+    options = ("--local", str(script), "--request-id", harness.function_name)
+    process = await start_worker(*options, "--nats-url", nats_server.admin_url)
     await harness.submit("it", content_type="application/json", body=inline(b"[1, 2]"))
     await harness.wait_finished()
-    desk.send_signal(signal.SIGTERM)
-    assert await desk.wait() == 0
+    process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
 
 
-async def test_a_worker_without_an_environment_says_what_is_missing() -> None:
-    desk = await started()
-    _, errors = await desk.communicate()
-    assert desk.returncode == 2
+async def test_a_worker_without_an_environment_reports_the_missing_variables() -> None:
+    process = await start_worker()
+    _, errors = await process.communicate()
+    assert process.returncode == 2
     assert b"GPU_RUNTIME_REQUEST_ID: is not set" in errors
 
 
-async def started(*arguments: str) -> asyncio.subprocess.Process:
+async def start_worker(*arguments: str) -> asyncio.subprocess.Process:
     pipe, module = asyncio.subprocess.PIPE, ("-m", "serverless.worker")
     environment = {key: text for key, text in os.environ.items() if "GPU_RUNTIME" not in key}
     return await asyncio.create_subprocess_exec(
@@ -218,11 +215,11 @@ async def started(*arguments: str) -> asyncio.subprocess.Process:
         stdout=pipe,
         stderr=pipe,
         env=with_run_mark(environment),
-        preexec_fn=heed_ctrl_c,
+        preexec_fn=handle_ctrl_c,
     )
 
 
-def heed_ctrl_c() -> None:
+def handle_ctrl_c() -> None:
     """Handle SIGINT as in a terminal.
 
     A script starts its background processes with SIGINT ignored.
