@@ -1,4 +1,4 @@
-"""Invocations that release 0.1.0 (commit 0e22fbe) has left in the queue: each gets its outcome.
+"""Invocations that release 0.1.0 (commit 0e22fbe) left in the queue: each gets its outcome.
 
 The records and messages are those of tests/unit/golden. They are put into a real queue byte for
 byte; the present activator and a present worker do the rest.
@@ -34,75 +34,79 @@ NO_API: Final = "http://127.0.0.1:1"
 FUNCTION: Final = "echo"
 # A clock on which records that were just written have been quiet for long enough.
 LATER: Final = ShiftedClock(QUIET_MS / 1000 + 1)
-SWEPT: Final = cases_by_name("activator_writes", "work")
-HANDED: Final = cases_by_name("worker_writes", "messages")
+SWEEP_CASES: Final = cases_by_name("activator_writes", "work")
+WORKER_CASES: Final = cases_by_name("worker_writes", "messages")
 
 
 @dataclass(frozen=True)
-class Left:
+class StoredInvocation:
     """The data of an invocation that the release had in the queue, and its expected result."""
 
-    kept: Mapping[str, str]
+    messages: Mapping[str, str]
     state: InvocationState
     run: int = 1
     attempts: int = 1
     is_executed: bool = False
-    is_told: bool = True
+    is_published: bool = True
 
 
-def swept(name: str, state: InvocationState, **more: Any) -> Left:
+def sweep_case(name: str, state: InvocationState, **expected: Any) -> StoredInvocation:
     """Return an invocation that only a sweep can advance."""
-    return Left(SWEPT[f"sweep: {name}"].given["kept"], state, **more)
+    return StoredInvocation(SWEEP_CASES[f"sweep: {name}"].given["kept"], state, **expected)
 
 
-def handed(name: str, state: InvocationState, **more: Any) -> Left:
+def worker_case(name: str, state: InvocationState, **expected: Any) -> StoredInvocation:
     """Return an invocation with its message."""
-    given = HANDED[name].given
+    given = WORKER_CASES[name].given
     call = {f"runtime.serverless.invoke.{FUNCTION}.order-1": given["message"]}
-    return Left({**given["kept"], **call}, state, **more)
+    return StoredInvocation({**given["kept"], **call}, state, **expected)
 
 
-LEFT: Final = {
-    "queued": handed("it fails", InvocationState.SUCCEEDED, is_executed=True),
-    "released": handed("it may be tried again", InvocationState.SUCCEEDED, is_executed=True),
-    "spent": handed("all attempts are spent", InvocationState.DEAD_LETTERED, attempts=3),
-    "lost": swept("a lost message is sent again", InvocationState.SUCCEEDED, is_executed=True),
-    "running": swept(
+STORED: Final = {
+    "queued": worker_case("it fails", InvocationState.SUCCEEDED, is_executed=True),
+    "released": worker_case("it may be tried again", InvocationState.SUCCEEDED, is_executed=True),
+    "spent": worker_case("all attempts are spent", InvocationState.DEAD_LETTERED, attempts=3),
+    "lost": sweep_case("a lost message is sent again", InvocationState.SUCCEEDED, is_executed=True),
+    "running": sweep_case(
         "a run of a worker that is gone is released",
         InvocationState.SUCCEEDED,
         attempts=2,
         is_executed=True,
     ),
-    "cancelling": swept("a cancelled run of a worker that is gone", InvocationState.CANCELLED),
-    "overdue": swept("an overdue invocation", InvocationState.EXPIRED, attempts=0),
-    "overdue-run": swept("an overdue run", InvocationState.EXPIRED),
-    "untold": swept("an outcome that was not told", InvocationState.SUCCEEDED),
-    "unburied": swept("a dead letter that was not told", InvocationState.DEAD_LETTERED),
-    "told": swept("an outcome that was told", InvocationState.SUCCEEDED, is_told=False),
-    "redriven": swept(
+    "cancelling": sweep_case("a cancelled run of a worker that is gone", InvocationState.CANCELLED),
+    "overdue": sweep_case("an overdue invocation", InvocationState.EXPIRED, attempts=0),
+    "overdue-run": sweep_case("an overdue run", InvocationState.EXPIRED),
+    "unpublished": sweep_case("an outcome that was not told", InvocationState.SUCCEEDED),
+    "no-dead-letter": sweep_case("a dead letter that was not told", InvocationState.DEAD_LETTERED),
+    "published": sweep_case(
+        "an outcome that was told", InvocationState.SUCCEEDED, is_published=False
+    ),
+    "redriven": sweep_case(
         "a later run behind the message of an earlier",
         InvocationState.SUCCEEDED,
         run=2,
         is_executed=True,
     ),
-    "orphan": swept("of a function that is gone", InvocationState.CANCELLED, attempts=0),
+    "orphan": sweep_case("of a function that is gone", InvocationState.CANCELLED, attempts=0),
 }
 
 
-async def put(functions: FunctionsClient, uid: str, invocation_id: str, left: Left) -> None:
+async def publish_stored(
+    functions: FunctionsClient, uid: str, invocation_id: str, stored: StoredInvocation
+) -> None:
     """Put an invocation into the queue, with the uid that the function has here."""
-    for subject, text in left.kept.items():
-        here = text.replace("uid-of-echo", uid).replace("order-1", invocation_id)
-        place = subject.replace("order-1", invocation_id)
-        await functions.jetstream.publish(place, here.encode())
+    for subject, text in stored.messages.items():
+        data = text.replace("uid-of-echo", uid).replace("order-1", invocation_id)
+        new_subject = subject.replace("order-1", invocation_id)
+        await functions.jetstream.publish(new_subject, data.encode())
 
 
-def is_over(record: InvocationRecord) -> bool:
+def is_finished(record: InvocationRecord) -> bool:
     """Return whether the record has its outcome, and the outcome is published."""
     return record.is_final and record.published
 
 
-async def test_what_was_left_is_brought_to_its_one_end(
+async def test_each_stored_invocation_of_the_release_gets_one_outcome(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     executions: list[Execution] = []
@@ -116,64 +120,68 @@ async def test_what_was_left_is_brought_to_its_one_end(
         uid = await functions.uid(FUNCTION)
         async with run_activator(activator_config(site, queue, NO_API), LATER):
             await eventually(lambda: has_a_consumer(functions), timeout_seconds=150)
-            for invocation_id, left in LEFT.items():
-                await put(functions, uid, invocation_id, left)
+            for invocation_id, stored in STORED.items():
+                await publish_stored(functions, uid, invocation_id, stored)
             # The worker below is accepted for any function.
-            await functions.wait_record(FUNCTION, "orphan", is_over)
+            await functions.wait_record(FUNCTION, "orphan", is_finished)
             async with run_worker(queue.admin_url, FUNCTION, socket):
-                found = {
-                    each: await functions.wait_record(FUNCTION, each, is_over) for each in LEFT
+                records = {
+                    name: await functions.wait_record(FUNCTION, name, is_finished)
+                    for name in STORED
                 }
-            told = await functions.published_outcomes(FUNCTION)
+            published = await functions.published_outcomes(FUNCTION)
 
-    ends = {each: (record.state, record.run, record.attempts) for each, record in found.items()}
-    assert ends == {each: (left.state, left.run, left.attempts) for each, left in LEFT.items()}
-    assert sorted(each.invocation_id for each in told) == sorted(
-        each for each, left in LEFT.items() if left.is_told
+    ends = {name: (record.state, record.run, record.attempts) for name, record in records.items()}
+    assert ends == {name: (case.state, case.run, case.attempts) for name, case in STORED.items()}
+    assert sorted(outcome.invocation_id for outcome in published) == sorted(
+        name for name, case in STORED.items() if case.is_published
     )
-    assert sorted(each.invocation_id for each in executions) == sorted(
-        each for each, left in LEFT.items() if left.is_executed
+    assert sorted(execution.invocation_id for execution in executions) == sorted(
+        name for name, case in STORED.items() if case.is_executed
     )
 
 
 async def has_a_consumer(functions: FunctionsClient) -> bool:
     """Return whether the activator has created the consumer of the function."""
     stream = "RUNTIME_INVOCATIONS"
-    found = await functions.jetstream.consumers_info(stream)
-    return FUNCTION in {each.name for each in found}
+    infos = await functions.jetstream.consumers_info(stream)
+    return FUNCTION in {info.name for info in infos}
 
 
-async def test_a_run_of_a_worker_that_is_gone_goes_on_with_its_message(tmp_path: Path) -> None:
+async def test_the_run_of_a_lost_worker_continues_with_its_message(tmp_path: Path) -> None:
     """Test a record that names the position of its message in the stream, which is the second."""
-    given = HANDED["the worker before is gone"].given
-    async with new_nats_server(tmp_path / "queue") as queue, world_of(queue, FUNCTION) as world:
-        await world.create_streams()
-        await world.client.jetstream().publish(world.names.call_subject("other", "first"), b"")
-        for subject, text in handed(
+    given = WORKER_CASES["the worker before is gone"].given
+    async with (
+        new_nats_server(tmp_path / "queue") as queue,
+        existing_function(queue, FUNCTION) as harness,
+    ):
+        await harness.create_streams()
+        await harness.client.jetstream().publish(harness.names.call_subject("other", "first"), b"")
+        for subject, text in worker_case(
             "the worker before is gone", InvocationState.SUCCEEDED
-        ).kept.items():
-            await world.client.jetstream().publish(subject, text.encode())
-        world.accepted.append(f"{FUNCTION}.order-1")
+        ).messages.items():
+            await harness.client.jetstream().publish(subject, text.encode())
+        harness.accepted.append(f"{FUNCTION}.order-1")
         async with (
-            serve_recording_framework(world.executions) as (_, socket),
+            serve_recording_framework(harness.executions) as (_, socket),
             run_worker(queue.admin_url, FUNCTION, socket),
         ):
-            seen = await world.wait_finished()
+            snapshot = await harness.wait_finished()
 
-    (outcome,) = seen.outcomes
+    (outcome,) = snapshot.outcomes
     assert (outcome.state, outcome.attempts, outcome.worker) == (
         InvocationState.SUCCEEDED,
         2,
         DEFAULT_OPTIONS.name,
     )
-    assert [each.attempt for each in seen.executions] == [2]
-    assert call_message(FUNCTION, "order-1", seen.versions[f"{FUNCTION}.order-1"][0].record) == (
-        decode_call(given["message"].encode())
-    )
+    assert [execution.attempt for execution in snapshot.executions] == [2]
+    assert call_message(
+        FUNCTION, "order-1", snapshot.versions[f"{FUNCTION}.order-1"][0].record
+    ) == (decode_call(given["message"].encode()))
 
 
 @asynccontextmanager
-async def world_of(queue: NATSServer, name: str) -> AsyncIterator[FunctionHarness]:
+async def existing_function(queue: NATSServer, name: str) -> AsyncIterator[FunctionHarness]:
     """Create the function of that name on a queue for the length of the block."""
     client = await nats.connect(queue.admin_url)
     try:
