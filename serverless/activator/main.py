@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> ExitCode:
 
 
 async def run(config: Config) -> ExitCode:
-    """Build everything that `config` asks for, and run it until a signal or a failure."""
+    """Build everything that `config` enables, and run it until a signal or a failure."""
     code, options, secrets = ExitCode.CLEAN, manager_options(config), load_auth_secrets(config)
     async with (
         Manager.open(PROGRAM_NAME, config.kubeconfig, options) as manager,

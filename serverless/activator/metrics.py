@@ -106,7 +106,7 @@ class FunctionCollector(Collector):
 
     def _records_used(self) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
-            "gpuruntime_invocation_records_used_ratio", "Used share of the space for records."
+            "gpuruntime_invocation_records_used_ratio", "Used share of the room for records."
         )
         if self._is_leader():
             family.add_metric([], self._sweep.records_used_ratio)

@@ -167,5 +167,5 @@ def known_worker_check(functions: Cache[Function], namespace: str) -> Callable[[
 
 
 def host_port(address: Address) -> tuple[str, int]:
-    """Return the address as the probe server takes it."""
+    """Return the address as host and port."""
     return address.host, address.port

@@ -10,5 +10,5 @@ def expiry_deadline(record: InvocationRecord) -> int:
 
 
 def attempt_deadline(record: InvocationRecord) -> int:
-    """Return when the begun attempt must have ended, in milliseconds since 1970."""
+    """Return when the running attempt must have ended, in milliseconds since 1970."""
     return min(record.started_at + record.request.timeout_seconds * 1000, expiry_deadline(record))

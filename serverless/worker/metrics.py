@@ -40,7 +40,7 @@ class WorkerMetrics:
         )
 
     def observe_attempt(self, record: InvocationRecord) -> None:
-        """Count a begun attempt."""
+        """Count a started attempt."""
         self._attempts.labels(self._function_name).inc()
         if record.attempts == 1:
             self._queue_seconds.observe(_elapsed_seconds(record.accepted_at, record.started_at))
@@ -52,5 +52,5 @@ class WorkerMetrics:
             self._run_seconds.observe(_elapsed_seconds(record.started_at, record.finished_at))
 
 
-def _elapsed_seconds(begin: int, end: int) -> float:
-    return max(0, end - begin) / 1000  # clocks of two machines may differ
+def _elapsed_seconds(start: int, end: int) -> float:
+    return max(0, end - start) / 1000  # clocks of two machines may differ
