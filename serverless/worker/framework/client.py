@@ -8,13 +8,15 @@ from typing import Final
 
 import aiohttp
 
-from serverless.worker.framework.response import filter_headers, is_retryable, valid_content_type
 from serverless.worker.framework.result import (
     FrameworkResponse,
     FrameworkResult,
     InvalidResponse,
     NoResponse,
     ResponseTooLarge,
+    filter_headers,
+    is_retryable,
+    valid_content_type,
 )
 from serverless.worker.memory_budget import AttemptMemory, MemoryReservation
 from shared.invocation import framework_protocol

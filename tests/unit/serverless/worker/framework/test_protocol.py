@@ -4,7 +4,7 @@ import pytest
 
 from serverless.framework.invocation import parse_invocation
 from serverless.worker.framework.request import request_headers
-from serverless.worker.framework.response import filter_headers, is_retryable, valid_content_type
+from serverless.worker.framework.result import filter_headers, is_retryable, valid_content_type
 from shared.invocation.record import InvocationRecord, InvocationRequest
 from shared.invocation.state import InvocationState
 
