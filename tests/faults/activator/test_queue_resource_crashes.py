@@ -169,7 +169,7 @@ async def require_settled(crash_test: ActivatorCrashTest, name: str, last_call: 
 
 
 def require_writes(writes: list[str], *parts: str) -> None:
-    """Require that there is an end of the writes, and that each part is in one of them."""
+    """Require fewer than MAX_WRITES writes, and each part in one of them."""
     assert len(writes) < MAX_WRITES, f"more than {MAX_WRITES} writes: {writes}"
     missing = [part for part in parts if not any(part in write for write in writes)]
     assert not missing, "\n".join([*missing, "not found in", *writes])
