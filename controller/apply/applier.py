@@ -131,7 +131,7 @@ class ChildApplier(Generic[T]):
 
 def blocked_failure(child: Child, action: ChildAction) -> ApplyFailure:
     if action is ChildAction.WAIT:
-        said = f"{child.display_name} is being removed, and will be made anew"
+        said = f"{child.display_name} is being deleted and will be created again"
         return ApplyFailure(child, ApplyFailureKind.TERMINATING, said)
     said = (
         f"{child.display_name} exists and is not this {owner_noun(child)}'s; "

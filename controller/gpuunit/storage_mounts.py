@@ -141,12 +141,12 @@ def unready_storage_message(unit: GPUUnit, name: str, storage: GPUStorage | None
     A storage that is being deleted still serves the unit that holds its lock.
     """
     if storage is None:
-        return f"GPUStorage {name} does not exist (yet)"
+        return f"GPUStorage {name} does not exist yet"
     lock = parse_storage_lock(storage.metadata.annotations)
     is_ours = lock is not None and is_lock_held_by(unit, lock)
     if storage.metadata.deletion_timestamp is not None and not is_ours:
         return f"GPUStorage {name} is being deleted"
     if storage.status.phase != StoragePhase.READY:
         phase = storage.status.phase or StoragePhase.PENDING.value
-        return f"GPUStorage {name} is not ready: it is {phase}"
+        return f"GPUStorage {name} is not ready: its phase is {phase}"
     return None

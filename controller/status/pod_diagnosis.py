@@ -48,7 +48,7 @@ def waiting_message(container: ContainerStatus) -> str:
 
 def termination_message(terminated: ContainerStateTerminated) -> str:
     """Return how a container ended, with its termination message."""
-    reason = terminated.reason or "no reason"
+    reason = terminated.reason or "unknown reason"
     return join_nonempty(f"{reason}, exit code {terminated.exit_code}", terminated.message.strip())
 
 

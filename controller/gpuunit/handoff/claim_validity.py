@@ -19,14 +19,14 @@ def orphaned_claim_reason(
     `unit_uid` is the uid of the unit that the operation has created; None if the unit is gone.
     """
     if operation is None:
-        return f"there is no record of operation {claiming_operation_id(stock)!r}"
+        return f"operation {claiming_operation_id(stock)!r} does not exist"
     if operation.status.phase == OperationPhase.FAILED:
         return f"operation {operation.spec.operation_id!r} has failed"
     if operation.spec.stock is None or operation.spec.stock.uid != stock.metadata.uid:
-        return f"operation {operation.spec.operation_id!r} has other stock"
+        return f"operation {operation.spec.operation_id!r} does not claim this stock unit"
     made = {found.uid for found in operation.status.objects}
     if operation.status.phase == OperationPhase.SUCCEEDED and unit_uid not in made:
-        return f"the unit of operation {operation.spec.operation_id!r} is gone"
+        return f"the unit of operation {operation.spec.operation_id!r} no longer exists"
     return None
 
 

@@ -39,7 +39,7 @@ def check_handoff(
     holder = None if operation is None else created_unit_uid(operation)
     if operation is None:
         return HandoffCheck(
-            HandoffDecision.STRAY, f"there is no record of operation {source_stock.operation_id!r}"
+            HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} does not exist"
         )
     if operation.status.phase == OperationPhase.FAILED:
         return HandoffCheck(
@@ -47,11 +47,11 @@ def check_handoff(
         )
     if operation.spec.stock is None or operation.spec.stock.uid != source_stock.uid:
         return HandoffCheck(
-            HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} has other stock"
+            HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} claims other stock"
         )
     if holder is not None and holder != unit.metadata.uid:
         return HandoffCheck(
-            HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} made another unit"
+            HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} created another unit"
         )
     if not is_claimed_for(stock, source_stock):
         return HandoffCheck(

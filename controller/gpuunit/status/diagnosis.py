@@ -76,7 +76,7 @@ def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
     last = container.last_state.terminated
     is_looping = container.restart_count > 0 and last is not None
     if is_looping or (waiting is not None and waiting.reason == CRASH_LOOP):
-        text = "no known reason" if last is None else termination_message(last)
+        text = "unknown reason" if last is None else termination_message(last)
         said = f"{CRASH_LOOP}: container {container.name} ended with {text}"
         return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, said)
     if ended is not None and ended.exit_code != 0:
@@ -98,7 +98,7 @@ def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
 def diagnose_pause(deployment: Deployment) -> UnitReadiness | None:
     if not is_paused_before_rollout(deployment):
         return None
-    said = f"Deployment {deployment.metadata.name} is paused: resume it to roll the change out"
+    said = f"Deployment {deployment.metadata.name} is paused: resume it to roll out the change"
     return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
 
 

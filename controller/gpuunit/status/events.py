@@ -33,7 +33,7 @@ def ignored_fields_event(stock: GPUUnit) -> StatusEvent | None:
     names = [name for name, value in given.items() if value]
     if not names or stock.status.observed_generation == stock.metadata.generation:
         return None
-    return StatusEvent(True, EventReason.IGNORED, f"stock ignores {', '.join(names)}")
+    return StatusEvent(True, EventReason.IGNORED, f"stock units ignore {', '.join(names)}")
 
 
 def status_event(old: GPUUnitStatus, new: GPUUnitStatus) -> StatusEvent | None:

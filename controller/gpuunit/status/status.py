@@ -54,12 +54,12 @@ def stock_unit_readiness(
         return readiness
     node = workload.ready_pods[0].spec.node_name
     if claiming_unit_name is not None:
-        message = f"claimed by unit {claiming_unit_name}, holds its place on node {node}"
+        message = f"claimed by unit {claiming_unit_name}; resources are reserved on node {node}"
         return UnitReadiness.ready(UnitReason.STOCK_CLAIMED, message)
     if not is_listed:
-        message = "the operation that made this unit has not listed it yet"
+        message = "the operation that created this unit has not listed it in its status yet"
         return UnitReadiness.progressing(UnitReason.STOCK_NOT_READY, message)
-    return UnitReadiness.ready(UnitReason.STOCK_READY, f"a place is reserved on node {node}")
+    return UnitReadiness.ready(UnitReason.STOCK_READY, f"resources are reserved on node {node}")
 
 
 def next_status(

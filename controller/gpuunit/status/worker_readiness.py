@@ -41,7 +41,7 @@ def worker_readiness(
 ) -> WorkerReadiness:
     """Decide the readiness of the worker; ready means that the queue and the framework answer."""
     if readiness.is_ready:
-        said = f"the worker takes invocations of {serverless.function_name}"
+        said = f"the worker accepts invocations of {serverless.function_name}"
         return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, said)
     if readiness.phase is UnitPhase.FAILED:
         return WorkerReadiness(WorkerPhase.FAILED, WorkerReason.WORKER_FAILED, readiness.message)
@@ -54,7 +54,7 @@ def worker_readiness(
         for pod in workload.current_pods
         for found in worker_container_statuses(pod)
     ):
-        said = "the worker runs, and waits for the queue and the framework to answer"
+        said = "the worker is running; it waits for the queue and the framework to respond"
         return WorkerReadiness(WorkerPhase.STARTING, WorkerReason.WORKER_NOT_READY, said)
     secret = names.queue_secret_name(serverless.function_name)
     said = f"{readiness.message}; it needs Secret {secret}, which the activator writes"

@@ -226,4 +226,4 @@ async def test_stock_ignores_workload_fields_and_reports_it(
         notes = await eventually(lambda: event_notes(installation.admin, stock, "Ignored"))
 
     assert pod["spec"]["containers"][0]["image"] != IMAGE
-    assert notes == ["stock ignores image, template, access"]
+    assert notes == ["stock units ignore image, template, access"]

@@ -334,7 +334,7 @@ async def test_a_unit_waits_for_its_storage_and_then_starts(
             installation, simulated_storage("models", prepare={"fromStorageName": "base"})
         )
         pending = await wait_unit_message(
-            installation, "mine", "GPUStorage models is not ready: it is Pending"
+            installation, "mine", "GPUStorage models is not ready: its phase is Pending"
         )
         await create_storage(installation, storage_manifest("base"))
         await installation.wait_unit_reason("mine", "UnitReady")

@@ -166,4 +166,4 @@ async def test_a_storage_that_goes_between_two_locks_is_waited_for() -> None:
         site.put_storage(name)
     waiting = await site.take()
     assert waiting is not None
-    assert waiting.message == "GPUStorage b does not exist (yet)"
+    assert waiting.message == "GPUStorage b does not exist yet"

@@ -35,18 +35,18 @@ def test_a_valid_stock_claim_is_kept(record: Operation, unit_uid: str | None) ->
 @pytest.mark.parametrize(
     ("record", "unit_uid", "why"),
     [
-        (None, None, "there is no record of operation 'op-1'"),
+        (None, None, "operation 'op-1' does not exist"),
         (new_operation(phase="Failed"), None, "operation 'op-1' has failed"),
-        (new_operation(stock_uid="other"), None, "operation 'op-1' has other stock"),
+        (new_operation(stock_uid="other"), None, "operation 'op-1' does not claim this stock unit"),
         (
             new_operation(phase="Succeeded", objects=[object_entry("u")]),
             None,
-            "the unit of operation 'op-1' is gone",
+            "the unit of operation 'op-1' no longer exists",
         ),
         (
             new_operation(phase="Succeeded", objects=[object_entry("u")]),
             "another",
-            "the unit of operation 'op-1' is gone",
+            "the unit of operation 'op-1' no longer exists",
         ),
     ],
 )

@@ -97,7 +97,7 @@ def test_a_first_crash_is_not_a_loop_yet() -> None:
 
 
 def test_a_crash_loop_without_termination_data_reports_that() -> None:
-    said = "CrashLoopBackOff: container unit ended with no known reason"
+    said = "CrashLoopBackOff: container unit ended with unknown reason"
     assert diagnose_workload(
         new_workload(waiting("CrashLoopBackOff")), READY_NODES
     ) == UnitReadiness.failed(STARTUP_FAILED, said)

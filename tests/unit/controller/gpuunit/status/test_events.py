@@ -85,11 +85,14 @@ def test_an_unchanged_condition_causes_no_event(
     ("spec", "said"),
     [
         ({"image": ""}, None),
-        ({}, "stock ignores image"),
-        ({"template": {}, "access": {}}, "stock ignores image, template, access"),
+        ({}, "stock units ignore image"),
+        (
+            {"template": {}, "access": {}},
+            "stock units ignore image, template, access",
+        ),
         (
             {"image": "", "storageMounts": [{"name": "a", "mountPath": "/a"}]},
-            "stock ignores storageMounts",
+            "stock units ignore storageMounts",
         ),
     ],
 )
