@@ -7,4 +7,4 @@ class StaleCacheError(ReconcileError):
     """The server has newer state of a storage than the cache: reconcile again."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"GPUStorage {name} has changed meanwhile")
+        super().__init__(f"GPUStorage {name} has changed since it was cached")

@@ -74,7 +74,7 @@ def accessor_wait_reason(prepare: PrepareStatus, pvc: PersistentVolumeClaim | No
     node.
     """
     if prepare.phase not in DONE_PHASES:
-        return "the volume is not filled yet"
+        return "the prepare has not succeeded yet"
     if pvc is None or not pvc.is_bound:
-        return "there is no volume yet"
+        return "the volume does not exist yet"
     return None

@@ -19,14 +19,12 @@ def volume_readiness(
 ) -> StorageReadiness:
     """Decide the readiness; ready if a volume exists or will exist at the first mount."""
     if pvc is None:
-        return StorageReadiness.pending(
-            StorageReason.VOLUME_PENDING, "the volume is being asked for"
-        )
+        return StorageReadiness.pending(StorageReason.VOLUME_PENDING, "the PVC is being created")
     if pvc.metadata.deletion_timestamp is not None:
-        said = f"PersistentVolumeClaim {pvc.metadata.name} is being deleted, and its data with it"
+        said = f"PersistentVolumeClaim {pvc.metadata.name} and its data are being deleted"
         return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)
     if pvc.status.phase == PHASE_LOST:
-        said = f"the volume of PersistentVolumeClaim {pvc.metadata.name} is gone"
+        said = f"the volume of PersistentVolumeClaim {pvc.metadata.name} no longer exists"
         return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)
     if not is_volume_mountable(pvc, storage_class):
         return StorageReadiness.pending(
@@ -42,7 +40,7 @@ def is_volume_mountable(pvc: PersistentVolumeClaim, storage_class: StorageClass 
 
 def pending_message(pvc: PersistentVolumeClaim, storage_class: StorageClass | None) -> str:
     if not pvc.storage_class_name:
-        return "no StorageClass is named, and the cluster has no default one"
+        return "no StorageClass is set, and the cluster has no default StorageClass"
     if storage_class is None:
         return f"StorageClass {pvc.storage_class_name} does not exist (yet)"
     return f"a volume of StorageClass {pvc.storage_class_name} is being made"
@@ -52,7 +50,7 @@ def mountable_volume_readiness(
     storage: GPUStorage, pvc: PersistentVolumeClaim, storage_class: StorageClass | None
 ) -> StorageReadiness:
     """Report a usable volume, and the result of a change of its size."""
-    holds = "the volume is made when it is first mounted"
+    holds = "the volume will be created when it is first mounted"
     if pvc.is_bound:
         holds = f"the volume holds {pvc.capacity}"
     ready = StorageReadiness.ready(StorageReason.READY, holds)
@@ -62,8 +60,8 @@ def mountable_volume_readiness(
         and not is_expandable(pvc, storage_class)
     ):
         said = (
-            f"StorageClass {pvc.storage_class_name} cannot grow volumes: {holds}, not "
-            f"{storage.spec.size}; set size back"
+            f"StorageClass {pvc.storage_class_name} does not support expansion: {holds}, not "
+            f"{storage.spec.size}; set size back to {pvc.requested_storage}"
         )
         return ready.with_reason(StorageReason.EXPANSION_NOT_SUPPORTED, said)
     if is_expanding(pvc):
@@ -90,7 +88,7 @@ def had_pvc(storage: GPUStorage) -> bool:
 def pvc_deleted_readiness(storage: GPUStorage) -> StorageReadiness:
     """Report that the PVC of the storage was deleted."""
     said = (
-        f"PersistentVolumeClaim {storage.metadata.name} was deleted, and its data with it; "
-        "delete the storage and make another"
+        f"PersistentVolumeClaim {storage.metadata.name} and its data were deleted; "
+        "delete the storage and create another"
     )
     return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)

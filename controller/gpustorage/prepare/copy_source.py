@@ -23,18 +23,13 @@ def source_unavailable_message(
 ) -> str | None:
     """Return why the files of `source` cannot be copied now; None if they can."""
     if source is None:
-        return f"GPUStorage {source_name}, whose files are to be copied, does not exist (yet)"
+        return f"copy source GPUStorage {source_name} does not exist yet"
     lock = parse_storage_lock(source.metadata.annotations)
     if lock is not None and not is_prepare_lock_of(storage, lock):
-        return (
-            f"GPUStorage {source_name}, whose files are to be copied, is in use by "
-            f"{lock.holder_text}"
-        )
+        return f"copy source GPUStorage {source_name} is in use by {lock.holder_text}"
     if source.metadata.deletion_timestamp is not None:
-        return f"GPUStorage {source_name}, whose files are to be copied, is being deleted"
+        return f"copy source GPUStorage {source_name} is being deleted"
     if source.status.phase != StoragePhase.READY:
         phase = source.status.phase or StoragePhase.PENDING.value
-        return (
-            f"GPUStorage {source_name}, whose files are to be copied, is not ready: it is {phase}"
-        )
+        return f"copy source GPUStorage {source_name} is not ready: its phase is {phase}"
     return None

@@ -87,18 +87,18 @@ class PrepareStarter:
     ) -> StorageBlocker | None:
         name = prepare.from_storage_name
         if name == storage.metadata.name:
-            said = "prepare.fromStorageName: a storage cannot be a copy of itself"
+            said = "prepare.fromStorageName: a storage cannot be copied from itself"
             return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
         if pvc is None or not is_volume_mountable(pvc, storage_class):
-            return waiting_blocker("the volume is not there yet")
+            return waiting_blocker("the volume cannot be mounted yet")
         if is_volume_in_use(self._caches, storage):
-            return waiting_blocker("the pods of an earlier attempt have not gone yet")
+            return waiting_blocker("pods of an earlier attempt still use the volume")
         if not name:
             return None
         origin = self._caches.storages.get(ObjectKey(storage.metadata.namespace, name))
         said = source_unavailable_message(storage, name, origin) or ""
         if not said and origin is not None and is_volume_in_use(self._caches, origin):
-            said = f"GPUStorage {name}, whose files are to be copied, is in use"
+            said = f"copy source GPUStorage {name} is in use"
         return waiting_blocker(said) if said else None
 
     def _foreign_job_blocker(self, storage: GPUStorage) -> StorageBlocker | None:
@@ -106,10 +106,8 @@ class PrepareStarter:
         if job is None:
             return None
         if is_prepare_job_of(job, storage.metadata.name):
-            return waiting_blocker(
-                f"Job {job.metadata.name} of an earlier storage has not gone yet"
-            )
-        said = f"Job {job.metadata.name} exists and is not this storage's"
+            return waiting_blocker(f"Job {job.metadata.name} of an earlier storage still exists")
+        said = f"Job {job.metadata.name} exists but does not belong to this storage"
         return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
 
     async def _dry_run_blocker(

@@ -53,7 +53,7 @@ def next_prepare_status(
 def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: str) -> PrepareStatus:
     """Return the status of an attempt whose end is not recorded yet."""
     if job is None or attempt_id_of(job) != recorded.recovered_by:
-        said = "the Job has vanished before its outcome was known"
+        said = "the Job disappeared before its outcome was recorded"
         return (
             failed_status(recorded, said)
             if recorded.job_name
@@ -73,7 +73,7 @@ def status_from_job(recorded: PrepareStatus, job: Job, failure_message: str) -> 
         said = ": ".join(filter(None, (ending.reason, ending.message, failure_message)))
         return failed_status(recorded, said)
     if job.metadata.deletion_timestamp is not None:
-        return failed_status(recorded, "the Job was deleted before it had finished")
+        return failed_status(recorded, "the Job was deleted before it finished")
     runs = job.status.ready > 0 or recorded.phase == PreparePhase.RUNNING
     return with_phase(recorded, PreparePhase.RUNNING if runs else PreparePhase.PENDING)
 

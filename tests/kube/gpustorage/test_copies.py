@@ -59,11 +59,9 @@ async def test_a_copy_waits_for_its_source_to_exist_and_to_be_free(
 ) -> None:
     async with run_controller(installation):
         await create_storage(installation, a_copy())
-        await wait_storage_message(
-            installation, "copy", "GPUStorage source, whose files are to be copied, does"
-        )
+        await wait_storage_message(installation, "copy", "copy source GPUStorage source does")
         await create_storage(installation, storage_manifest("source", storageClassName="late"))
-        await wait_storage_message(installation, "copy", "is not ready: it is Pending")
+        await wait_storage_message(installation, "copy", "is not ready: its phase is Pending")
         assert await find_prepare_job(installation, "copy") is None
 
 

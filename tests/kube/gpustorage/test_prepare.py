@@ -221,7 +221,7 @@ async def test_a_job_that_is_deleted_unfinished_counts_as_failed(
         await request_recovery(installation, "data", "r1")
         await wait_storage_reason(installation, "data", "StorageReady")
 
-    assert "deleted before it had finished" in ready_condition(failed)["message"]
+    assert "deleted before it finished" in ready_condition(failed)["message"]
     await assert_prepare_pods(installation, "data", 2)
 
 
@@ -281,7 +281,7 @@ async def test_a_job_that_vanishes_against_all_rules_is_not_taken_for_a_success(
     async with run_controller(installation):
         failed = await wait_storage_reason(installation, "data", "PrepareFailed")
 
-    assert "vanished before its outcome was known" in ready_condition(failed)["message"]
+    assert "disappeared before its outcome was recorded" in ready_condition(failed)["message"]
     await assert_prepare_pods(installation, "data", 1)
 
 
@@ -338,7 +338,7 @@ async def test_pods_that_were_left_behind_are_waited_for(
         await run_for(installation, "data", "1s")
         await request_recovery(installation, "data", "r1")
         await wait_storage_message(
-            installation, "data", "the pods of an earlier attempt have not gone yet"
+            installation, "data", "pods of an earlier attempt still use the volume"
         )
         await finish_prepare(installation, "data")
         await wait_storage_reason(installation, "data", "StorageReady")

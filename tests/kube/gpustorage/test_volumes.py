@@ -58,7 +58,9 @@ async def test_a_class_that_waits_for_a_pod_is_ready_without_a_volume(
         await create_storage(installation, storage_manifest("models", storageClassName="sim-wait"))
         found = await wait_storage_reason(installation, "models", "StorageReady")
 
-    assert ready_condition(found)["message"] == "the volume is made when it is first mounted"
+    assert (
+        ready_condition(found)["message"] == "the volume will be created when it is first mounted"
+    )
     assert "capacity" not in found["status"]
 
 
@@ -127,7 +129,9 @@ async def test_an_unsupported_expansion_is_reported_and_the_size_can_be_reverted
         await wait_storage_reason(installation, "models", "StorageReady")
 
     assert refused["status"]["phase"] == "Ready"
-    assert "StorageClass sim-fixed cannot grow volumes" in ready_condition(refused)["message"]
+    assert (
+        "StorageClass sim-fixed does not support expansion" in ready_condition(refused)["message"]
+    )
 
 
 async def test_a_volume_does_not_shrink(installation: IsolatedInstallation) -> None:
@@ -181,9 +185,7 @@ async def test_a_manually_deleted_pvc_is_not_recreated(
         await wait_storage_reason(installation, "models", "StorageReady")
         await installation.admin.delete(installation.path("persistentvolumeclaims", "models"))
         await installation.wait_gone("persistentvolumeclaims", "models")
-        found = await wait_storage_message(
-            installation, "models", "was deleted, and its data with it"
-        )
+        found = await wait_storage_message(installation, "models", "and its data were deleted")
 
     assert (found["status"]["phase"], ready_condition(found)["reason"]) == ("Failed", "VolumeLost")
     assert await installation.list("persistentvolumeclaims") == []

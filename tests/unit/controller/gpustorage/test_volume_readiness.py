@@ -55,14 +55,14 @@ def test_the_class_of_a_claim_that_is_there_stays() -> None:
 @pytest.mark.parametrize(
     ("size", "claim", "kind", "said"),
     [
-        ("1Gi", None, None, ("Pending", "VolumePending", "being asked for")),
+        ("1Gi", None, None, ("Pending", "VolumePending", "being created")),
         ("1Gi", new_pvc(), new_storage_class(), ("Ready", "StorageReady", "the volume holds 1Gi")),
         ("1Gi", new_pvc(), None, ("Ready", "StorageReady", "the volume holds 1Gi")),
         (
             "1Gi",
             new_pvc(capacity=None),
             new_storage_class(waits_for_consumer=True),
-            ("Ready", "StorageReady", "made when it is first mounted"),
+            ("Ready", "StorageReady", "created when it is first mounted"),
         ),
         (
             "1Gi",
@@ -77,13 +77,18 @@ def test_the_class_of_a_claim_that_is_there_stays() -> None:
             None,
             ("Pending", "VolumePending", "no default"),
         ),
-        ("1Gi", new_pvc(phase="Lost"), new_storage_class(), ("Failed", "VolumeLost", "is gone")),
+        (
+            "1Gi",
+            new_pvc(phase="Lost"),
+            new_storage_class(),
+            ("Failed", "VolumeLost", "no longer exists"),
+        ),
         ("3Gi", new_pvc("3Gi"), new_storage_class(), ("Ready", "StorageReady", "grows to 3Gi")),
         (
             "3Gi",
             new_pvc(),
             new_storage_class(allow_expansion=False),
-            ("Ready", "ExpansionNotSupported", "set size back"),
+            ("Ready", "ExpansionNotSupported", "set size back to 1Gi"),
         ),
         (
             "1Gi",

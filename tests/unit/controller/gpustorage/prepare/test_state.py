@@ -76,7 +76,7 @@ def test_a_failed_prepare_has_the_messages_of_its_job_and_pod() -> None:
 def test_a_job_that_was_seen_and_is_gone_has_failed(phase: str) -> None:
     found = after({"phase": phase, "jobName": "prepare-data"}, None)
     assert found.phase == "Failed"
-    assert "vanished" in found.message
+    assert "disappeared" in found.message
     assert next_job_action(found, None) is JobAction.NONE
 
 
