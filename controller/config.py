@@ -18,11 +18,11 @@ from shared.invocation.queue_names import QueueNames
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Watched namespaces; the controller watches no others."""
 
-    stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
-    instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
+    stock: Annotated[str, Meta(description="The namespace of stock units.")] = STOCK_NAMESPACE
+    instance: Annotated[str, Meta(description="The namespace of users' units and storages.")] = (
         INSTANCE_NAMESPACE
     )
-    system: Annotated[str, Meta(description="Where the records of operations are.")] = (
+    system: Annotated[str, Meta(description="The namespace of Operation objects.")] = (
         SYSTEM_NAMESPACE
     )
 
@@ -31,14 +31,14 @@ class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Settings common to the workloads of all units."""
 
     pause_image: Annotated[
-        str, Meta(description="What runs in stock: it does nothing and ends at once.")
+        str, Meta(description="The image of stock units: it does nothing and stops at once.")
     ] = "registry.k8s.io/pause:3.10.1"
     cluster_domain: Annotated[
-        str, Meta(description="The domain of the cluster's Services, for access addresses.")
+        str, Meta(description="The DNS domain of the cluster's Services, for access URLs.")
     ] = "cluster.local"
     private_ranges: Annotated[
         tuple[str, ...],
-        Meta(description="Addresses that units may not reach, as CIDR ranges."),
+        Meta(description="Addresses that units cannot connect to, as CIDR ranges."),
     ] = (
         "10.0.0.0/8",
         "100.64.0.0/10",
@@ -50,7 +50,7 @@ class UnitsConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         "fe80::/10",
     )
     workers: Annotated[
-        int, Meta(description="How many units are worked on at once.", ge=1, le=100)
+        int, Meta(description="How many units are reconciled at the same time.", ge=1, le=100)
     ] = 16
 
 
@@ -59,19 +59,19 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     default_class: Annotated[
         str,
-        Meta(description="The StorageClass of storages that name none; empty: the cluster's own."),
+        Meta(description="The StorageClass of storages without one; empty: the cluster's default."),
     ] = ""
     prepare_deadline: Annotated[
-        Duration, Meta(description="How long a storage may take to be filled; whole seconds.")
+        Duration, Meta(description="The time limit of a prepare Job; must be whole seconds.")
     ] = Duration(3600)
     copy_image: Annotated[
-        str, Meta(description="What copies one storage into another; it has `cp`.")
+        str, Meta(description="The image that copies storages; must contain `cp`.")
     ] = "docker.io/library/busybox:1.37"
     accessor_image: Annotated[
-        str, Meta(description="What storages are browsed with; it has `python`.")
+        str, Meta(description="The image of accessors; must contain `python`.")
     ] = "docker.io/library/python:3.14-alpine"
     workers: Annotated[
-        int, Meta(description="How many storages are worked on at once.", ge=1, le=100)
+        int, Meta(description="How many storages are reconciled at the same time.", ge=1, le=100)
     ] = 8
 
 
@@ -81,19 +81,19 @@ class SidecarConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     image: Annotated[
         str,
         Meta(
-            description="What workers run, of this release; pods keep what they run until "
-            "something else restarts them.",
+            description="The image of workers, of the same release. A new image alone restarts no "
+            "pod: it is applied with the next change that does.",
             min_length=1,
         ),
     ] = f"gpu-runtime/worker:{product_version()}"
-    cpu: Annotated[str, Meta(description="CPU that a worker has, besides what its unit has.")] = (
-        "100m"
-    )
+    cpu: Annotated[
+        str, Meta(description="The CPU of a worker, in addition to that of its unit.")
+    ] = "100m"
     memory: Annotated[
         str,
         Meta(
-            description="Memory that a worker has. It holds two bodies of 64 MiB at once; where "
-            "hundreds of invocations run at once with payloads of 256 KiB, they need 1Mi each more."
+            description="The memory of a worker, enough for two bodies of 64 MiB. For hundreds of "
+            "concurrent invocations with payloads of 256 KiB, add 1Mi for each."
         ),
     ] = "256Mi"
 
@@ -102,12 +102,12 @@ class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """NATS address for the workers; the controller itself never connects to it."""
 
     namespace: Annotated[
-        str, Meta(description="The namespace of the queue's pods, for NetworkPolicies.")
+        str, Meta(description="The namespace of the NATS pods, for NetworkPolicies.")
     ] = SYSTEM_NAMESPACE
     app_name: Annotated[
-        str, Meta(description="The label app.kubernetes.io/name of the queue's pods, for the same.")
+        str, Meta(description="The label app.kubernetes.io/name of the NATS pods.")
     ] = "nats"
-    port: Annotated[int, Meta(description="The port of the queue.", ge=1, le=65535)] = 4222
+    port: Annotated[int, Meta(description="The port of NATS.", ge=1, le=65535)] = 4222
     names: QueueNames = QueueNames()
 
 
@@ -126,5 +126,5 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     sidecar: SidecarConfig = SidecarConfig()
     nats: NATSConfig = NATSConfig()
     operation_retention: Annotated[
-        Duration, Meta(description="How long a finished operation is remembered.")
+        Duration, Meta(description="How long a finished operation is kept for replays.")
     ] = Duration(86400)

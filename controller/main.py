@@ -27,7 +27,7 @@ from shared.config.version import product_version
 
 PROGRAM: Final = command_line.ProgramDescription(
     name="controller",
-    description="Makes the cluster match the custom resources of GPU Runtime.",
+    description="Reconciles the custom resources of GPU Runtime with the cluster.",
     config_type=Config,
     flag_keys=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
 )

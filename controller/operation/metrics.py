@@ -12,9 +12,7 @@ from controller.runtime import Cache, Clock
 from shared.v1alpha1.operation import Operation, OperationType
 
 METRIC_NAME: Final = "gpuruntime_operation_stalled_seconds"
-METRIC_HELP: Final = (
-    "Seconds since the unfinished operation that waits longest last got on, by type."
-)
+METRIC_HELP: Final = "Longest time without progress of an unfinished operation in seconds, by type."
 
 
 class StalledOperationsCollector(Collector):
