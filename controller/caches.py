@@ -93,8 +93,8 @@ class Caches:
 
     def nodes_by_name(self, names: Iterable[str]) -> dict[str, Node]:
         """Return the nodes of these names, without those that are not in the cache."""
-        found = {name: self.node(name) for name in names}
-        return {name: node for name, node in found.items() if node is not None}
+        nodes = {name: self.node(name) for name in names}
+        return {name: node for name, node in nodes.items() if node is not None}
 
     def node(self, name: str) -> Node | None:
         return self.nodes.get(ObjectKey("", name))
@@ -102,8 +102,8 @@ class Caches:
     def function_of(self, unit: GPUUnit) -> Function | None:
         """Return the function that the unit works for; None if there is none."""
         names = function_names(unit)
-        found = (self.functions.get(ObjectKey(unit.metadata.namespace, name)) for name in names)
-        return next(found, None)
+        functions = (self.functions.get(ObjectKey(unit.metadata.namespace, name)) for name in names)
+        return next(functions, None)
 
 
 def controller_uids(replica_set: ReplicaSet) -> Iterable[str]:
@@ -117,8 +117,8 @@ def replica_set_pvc_names(replica_set: ReplicaSet) -> Iterable[str]:
 
 def deployment_pvc_names(deployment: Deployment) -> Iterable[str]:
     volumes = deployment.spec.get("template", {}).get("spec", {}).get("volumes", ())
-    claims = (volume.get("persistentVolumeClaim", {}) for volume in volumes)
-    return [claim["claimName"] for claim in claims if "claimName" in claim]
+    sources = (volume.get("persistentVolumeClaim", {}) for volume in volumes)
+    return [source["claimName"] for source in sources if "claimName" in source]
 
 
 def lock_operation_ids(storage: GPUStorage) -> Iterable[str]:
@@ -141,8 +141,8 @@ def function_names(unit: GPUUnit) -> Iterable[str]:
 
 
 def operation_ids(unit: GPUUnit) -> Iterable[str]:
-    made = values_at(unit.metadata.annotations, wellknown.OPERATION_ID_ANNOTATION)
-    return [*made, *values_at(unit.metadata.annotations, wellknown.CLAIM_OPERATION_ANNOTATION)]
+    ids = values_at(unit.metadata.annotations, wellknown.OPERATION_ID_ANNOTATION)
+    return [*ids, *values_at(unit.metadata.annotations, wellknown.CLAIM_OPERATION_ANNOTATION)]
 
 
 def values_at(mapping: Mapping[str, str], key: str) -> Iterable[str]:

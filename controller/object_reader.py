@@ -72,9 +72,9 @@ class ObjectReader:
             return (await self._client.list(GPU_UNITS, self._namespaces.stock, query)).items
         if operation.spec.stock is None:
             return []
-        found = [await self.live_stock(operation.spec.stock.name)]
-        found += [await self.live_unit(made.name) for made in operation.status.objects]
-        return [unit for unit in found if unit is not None]
+        units = [await self.live_stock(operation.spec.stock.name)]
+        units += [await self.live_unit(created.name) for created in operation.status.objects]
+        return [unit for unit in units if unit is not None]
 
     async def live_storage(self, name: str) -> GPUStorage | None:
         """Return the storage of that name; None if there is none."""

@@ -15,19 +15,19 @@ FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 def pods_using_pvc(caches: Caches, pvc_key: ObjectKey) -> list[Pod]:
     """Return the pods that have or want the volume."""
-    found = caches.pods.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
-    return [pod for pod in found if pvc_key.name in used_pvc_names(pod)]
+    pods = caches.pods.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
+    return [pod for pod in pods if pvc_key.name in used_pvc_names(pod)]
 
 
 def pvc_users(caches: Caches, pvc_key: ObjectKey) -> list[ObjectMeta]:
     """Return those pods, and the objects that may create one at any moment."""
-    makers = [
-        found.metadata
+    creators = [
+        creator.metadata
         for cache in (caches.deployments, caches.replica_sets)
-        for found in cache.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
+        for creator in cache.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
     ]
     pods = [pod.metadata for pod in pods_using_pvc(caches, pvc_key)]
-    return [*pods, *(maker for maker in makers if not is_accessor(maker))]
+    return [*pods, *(creator for creator in creators if not is_accessor(creator))]
 
 
 def used_pvc_names(pod: Pod) -> Iterable[str]:

@@ -57,17 +57,17 @@ class ChildApplier(Generic[T]):
         """Create or update the children in order; stop at the first failure and return it."""
         done: dict[EventReason, list[str]] = {}
         try:
-            for each in children:
-                step = next_action(each)
+            for child in children:
+                step = next_action(child)
                 if step in (ChildAction.CONFLICT, ChildAction.WAIT):
-                    return blocked_failure(each, step)
+                    return blocked_failure(child, step)
                 if step is ChildAction.NONE:
                     continue
-                failed = await self._try_write(each)
+                failed = await self._try_write(child)
                 if failed is not None:
                     return failed
                 reason = EventReason.CREATED if step is ChildAction.CREATE else EventReason.UPDATED
-                done.setdefault(reason, []).append(each.display_name)
+                done.setdefault(reason, []).append(child.display_name)
         finally:
             for reason, names in done.items():
                 self._record_event(owner, reason, names)
@@ -95,9 +95,9 @@ class ChildApplier(Generic[T]):
         except InvalidError as error:
             return ApplyFailure(child, ApplyFailureKind.INVALID, error.message)
         except KubeError as error:
-            said = error.message if isinstance(error, StatusError) else str(error)
+            error_text = error.message if isinstance(error, StatusError) else str(error)
             return ApplyFailure(
-                child, ApplyFailureKind.RETRYABLE, f"{child.display_name}: {said}", error
+                child, ApplyFailureKind.RETRYABLE, f"{child.display_name}: {error_text}", error
             )
         return None
 
@@ -114,14 +114,14 @@ class ChildApplier(Generic[T]):
             await self._writer.apply(child.kind, body, force=False)
             return
         # never take over another owner's object of that name
-        mine = {"uid": child.live.metadata.uid}
+        uid = {"uid": child.live.metadata.uid}
         try:
-            await self._writer.apply(child.kind, {**body, "metadata": {**body["metadata"], **mine}})
+            await self._writer.apply(child.kind, {**body, "metadata": {**body["metadata"], **uid}})
         except InvalidError:
             if not was_applied_before(child):
                 raise
-            ours = {"metadata": mine, "spec": body["spec"]}
-            await self._writer.patch(child.kind, key_of(child.live), ours)
+            patch_body = {"metadata": uid, "spec": body["spec"]}
+            await self._writer.patch(child.kind, key_of(child.live), patch_body)
 
     def _record_event(self, owner: T, reason: EventReason, names: list[str]) -> None:
         self._recorder.normal(
@@ -131,13 +131,13 @@ class ChildApplier(Generic[T]):
 
 def blocked_failure(child: Child, action: ChildAction) -> ApplyFailure:
     if action is ChildAction.WAIT:
-        said = f"{child.display_name} is being deleted and will be created again"
-        return ApplyFailure(child, ApplyFailureKind.TERMINATING, said)
-    said = (
+        message = f"{child.display_name} is being deleted and will be created again"
+        return ApplyFailure(child, ApplyFailureKind.TERMINATING, message)
+    message = (
         f"{child.display_name} exists and is not this {owner_noun(child)}'s; "
         "rename or remove one of them"
     )
-    return ApplyFailure(child, ApplyFailureKind.NOT_OWNED, said)
+    return ApplyFailure(child, ApplyFailureKind.NOT_OWNED, message)
 
 
 def owner_noun(child: Child) -> str:

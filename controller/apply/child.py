@@ -90,10 +90,10 @@ def is_owned_by_predecessor(owner: Mapping[str, Any], metadata: ObjectMeta) -> b
     The garbage collector deletes it.
     """
     return any(
-        (found.api_version, found.kind, found.name)
+        (reference.api_version, reference.kind, reference.name)
         == (owner["apiVersion"], owner["kind"], owner["name"])
-        for found in metadata.owner_references
-        if found.controller
+        for reference in metadata.owner_references
+        if reference.controller
     )
 
 
@@ -102,18 +102,18 @@ def is_up_to_date(live: LiveObject, body: Mapping[str, Any]) -> bool:
 
     The hash finds fields that were applied before and are no longer desired.
     """
-    wanted = body["metadata"]
+    desired = body["metadata"]
     return (
-        applied_hash(live.metadata.annotations) == applied_hash(wanted["annotations"])
-        and contains_desired(live.metadata.labels, wanted["labels"])
+        applied_hash(live.metadata.annotations) == applied_hash(desired["annotations"])
+        and contains_desired(live.metadata.labels, desired["labels"])
         and contains_desired({"spec": live.spec}, {"spec": body["spec"]})
     )
 
 
 def was_applied_before(child: Child) -> bool:
     """Return whether the server has accepted this body before."""
-    live, wanted = child.live, child.body["metadata"]["annotations"]
-    return live is not None and applied_hash(live.metadata.annotations) == applied_hash(wanted)
+    live, annotations = child.live, child.body["metadata"]["annotations"]
+    return live is not None and applied_hash(live.metadata.annotations) == applied_hash(annotations)
 
 
 def applied_hash(annotations: Mapping[str, str]) -> str:

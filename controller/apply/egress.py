@@ -14,7 +14,7 @@ _ALL_ADDRESSES: Final = {4: "0.0.0.0/0", 6: "::/0"}
 def dns_egress_rule() -> dict[str, Any]:
     """Allow DNS to the name servers of the cluster, in a pod or on the node."""
     ports = [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
-    on_node = [{"ipBlock": {"cidr": each}} for each in _NODE_LOCAL_DNS]
+    on_node = [{"ipBlock": {"cidr": cidr}} for cidr in _NODE_LOCAL_DNS]
     return {"to": [{"namespaceSelector": {}}, *on_node], "ports": ports}
 
 
@@ -24,5 +24,5 @@ def public_egress_rule(private_ranges: Sequence[str]) -> dict[str, Any]:
 
 
 def _public_ip_peer(ip_version: int, private_ranges: Sequence[str]) -> dict[str, Any]:
-    private = [each for each in private_ranges if ip_network(each).version == ip_version]
+    private = [cidr for cidr in private_ranges if ip_network(cidr).version == ip_version]
     return {"ipBlock": drop_empty({"cidr": _ALL_ADDRESSES[ip_version], "except": private})}

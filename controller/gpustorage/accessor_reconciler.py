@@ -42,10 +42,11 @@ class AccessorReconciler:
             return AccessorState(AccessorStatus(phase=AccessorPhase.PENDING.value), wait_reason)
         failed = await self._applier.apply(storage, self._children(storage))
         if failed is not None:
-            hitch = blocker_of_failure(failed)
-            is_lasting = hitch.readiness.phase is StoragePhase.FAILED
-            phase = AccessorPhase.FAILED if is_lasting else AccessorPhase.PENDING
-            return AccessorState(AccessorStatus(phase=phase.value), hitch.readiness.message, hitch)
+            blocker = blocker_of_failure(failed)
+            is_final = blocker.readiness.phase is StoragePhase.FAILED
+            phase = AccessorPhase.FAILED if is_final else AccessorPhase.PENDING
+            status = AccessorStatus(phase=phase.value)
+            return AccessorState(status, blocker.readiness.message, blocker)
         return self._observed_state(storage)
 
     def _children(self, storage: GPUStorage) -> list[Child]:
@@ -70,15 +71,16 @@ class AccessorReconciler:
 
     def _observed_state(self, storage: GPUStorage) -> AccessorState:
         meta = storage.metadata
-        found = self._caches.pods.by_index(meta.namespace, BY_PVC, meta.name)
-        pods = [pod for pod in found if is_accessor(pod.metadata)]
-        phase, said = accessor_progress(self._caches.deployments.get(accessor_key(storage)), pods)
+        users = self._caches.pods.by_index(meta.namespace, BY_PVC, meta.name)
+        pods = [pod for pod in users if is_accessor(pod.metadata)]
+        deployment = self._caches.deployments.get(accessor_key(storage))
+        phase, message = accessor_progress(deployment, pods)
         status = AccessorStatus(
             phase=phase.value,
             service_name=names.accessor_name(meta.name),
             access_url=accessor.accessor_url(storage, self._settings),
         )
-        return AccessorState(status, said)
+        return AccessorState(status, message)
 
 
 def accessor_key(storage: GPUStorage) -> ObjectKey:
@@ -90,11 +92,11 @@ def accessor_progress(deployment: Deployment | None, pods: list[Pod]) -> tuple[A
     """Return the progress; the accessor is ready when the pod of the latest spec serves."""
     if deployment is not None and is_rolled_out(deployment):
         return AccessorPhase.READY, "the files can be browsed"
-    waiting = (waiting_message(each) for pod in pods for each in pod.status.container_statuses)
-    for said in filter(None, waiting):
-        return AccessorPhase.FAILED, said
-    unplaced = next(filter(None, map(scheduling_message, pods)), "")
-    return AccessorPhase.PENDING, unplaced or "the accessor is being started"
+    messages = (waiting_message(status) for pod in pods for status in pod.status.container_statuses)
+    for message in filter(None, messages):
+        return AccessorPhase.FAILED, message
+    unschedulable = next(filter(None, map(scheduling_message, pods)), "")
+    return AccessorPhase.PENDING, unschedulable or "the accessor is being started"
 
 
 def is_rolled_out(deployment: Deployment) -> bool:

@@ -58,13 +58,17 @@ class GPUStorageReconciler:
             raise ReconcileError(outcome.readiness.message) from outcome.retry_error
 
     async def _reconcile_parts(self, storage: GPUStorage) -> StorageReconcileOutcome:
-        volume, claim_hitch = await self._volume_reconciler.reconcile_volume(storage)
-        claim, kind = self._volume_reconciler.own_pvc_and_class(storage)
-        prepare, hitch = await self._prepare_reconciler.reconcile_prepare(storage, claim, kind)
-        browsed = await self._accessor_reconciler.reconcile_accessor(
-            storage, accessor_wait_reason(prepare, claim)
+        volume, volume_blocker = await self._volume_reconciler.reconcile_volume(storage)
+        pvc, storage_class = self._volume_reconciler.own_pvc_and_class(storage)
+        prepare, prepare_blocker = await self._prepare_reconciler.reconcile_prepare(
+            storage, pvc, storage_class
         )
-        return StorageReconcileOutcome(claim, volume, prepare, browsed, claim_hitch, hitch)
+        accessor = await self._accessor_reconciler.reconcile_accessor(
+            storage, accessor_wait_reason(prepare, pvc)
+        )
+        return StorageReconcileOutcome(
+            pvc, volume, prepare, accessor, volume_blocker, prepare_blocker
+        )
 
 
 def accessor_wait_reason(prepare: PrepareStatus, pvc: PersistentVolumeClaim | None) -> str | None:

@@ -41,16 +41,16 @@ class StorageTriggers:
 
     def storages_of_unit(self, unit: GPUUnit) -> Iterable[ObjectKey]:
         """Return the storages that the unit mounts, and those that it still has locked."""
-        held = self._caches.storages.by_index(self._namespace, BY_LOCK_UNIT, unit.metadata.name)
+        locked = self._caches.storages.by_index(self._namespace, BY_LOCK_UNIT, unit.metadata.name)
         mounted = self._keys_of_names(mount.name for mount in unit.spec.storage_mounts)
-        return [*mounted, *map(key_of, held)]
+        return [*mounted, *map(key_of, locked)]
 
     def storages_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
         """Return the storages that the operation has locked."""
-        found = self._caches.storages.by_index(
+        storages = self._caches.storages.by_index(
             self._namespace, BY_LOCK_OPERATION, operation.spec.operation_id
         )
-        return map(key_of, found)
+        return map(key_of, storages)
 
     def copies_and_source(self, storage: GPUStorage) -> Iterable[ObjectKey]:
         """Return the copies of the storage, and its own copy source."""

@@ -21,11 +21,11 @@ def volume_readiness(
     if pvc is None:
         return StorageReadiness.pending(StorageReason.VOLUME_PENDING, "the PVC is being created")
     if pvc.metadata.deletion_timestamp is not None:
-        said = f"PersistentVolumeClaim {pvc.metadata.name} and its data are being deleted"
-        return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)
+        message = f"PersistentVolumeClaim {pvc.metadata.name} and its data are being deleted"
+        return StorageReadiness.failed(StorageReason.VOLUME_LOST, message)
     if pvc.status.phase == PHASE_LOST:
-        said = f"the volume of PersistentVolumeClaim {pvc.metadata.name} no longer exists"
-        return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)
+        message = f"the volume of PersistentVolumeClaim {pvc.metadata.name} no longer exists"
+        return StorageReadiness.failed(StorageReason.VOLUME_LOST, message)
     if not is_volume_mountable(pvc, storage_class):
         return StorageReadiness.pending(
             StorageReason.VOLUME_PENDING, pending_message(pvc, storage_class)
@@ -50,27 +50,27 @@ def mountable_volume_readiness(
     storage: GPUStorage, pvc: PersistentVolumeClaim, storage_class: StorageClass | None
 ) -> StorageReadiness:
     """Report a usable volume, and the result of a change of its size."""
-    holds = "the volume will be created when it is first mounted"
+    capacity = "the volume will be created when it is first mounted"
     if pvc.is_bound:
-        holds = f"the volume holds {pvc.capacity}"
-    ready = StorageReadiness.ready(StorageReason.READY, holds)
+        capacity = f"the volume holds {pvc.capacity}"
+    ready = StorageReadiness.ready(StorageReason.READY, capacity)
     if (
         is_expansion_requested(storage, pvc)
         and pvc.is_bound
         and not is_expandable(pvc, storage_class)
     ):
-        said = (
-            f"StorageClass {pvc.storage_class_name} does not support expansion: {holds}, not "
+        message = (
+            f"StorageClass {pvc.storage_class_name} does not support expansion: {capacity}, not "
             f"{storage.spec.size}; set size back to {pvc.requested_storage}"
         )
-        return ready.with_reason(StorageReason.EXPANSION_NOT_SUPPORTED, said)
+        return ready.with_reason(StorageReason.EXPANSION_NOT_SUPPORTED, message)
     if is_expanding(pvc):
         return ready.with_reason(
-            StorageReason.READY, f"{holds} and grows to {pvc.requested_storage}"
+            StorageReason.READY, f"{capacity} and grows to {pvc.requested_storage}"
         )
     if is_shrink_requested(storage, pvc):
-        said = f"{holds}; it cannot shrink to {storage.spec.size}"
-        return ready.with_reason(StorageReason.READY, said)
+        message = f"{capacity}; it cannot shrink to {storage.spec.size}"
+        return ready.with_reason(StorageReason.READY, message)
     return ready
 
 
@@ -81,14 +81,14 @@ def had_pvc(storage: GPUStorage) -> bool:
     it: the prepare can begin before the PVC is recorded.
     """
     lock = parse_storage_lock(storage.metadata.annotations)
-    is_being_filled = lock is not None and lock.prepare == storage.metadata.name
-    return bool(storage.status.claim_name) or is_being_filled
+    is_being_prepared = lock is not None and lock.prepare == storage.metadata.name
+    return bool(storage.status.claim_name) or is_being_prepared
 
 
 def pvc_deleted_readiness(storage: GPUStorage) -> StorageReadiness:
     """Report that the PVC of the storage was deleted."""
-    said = (
+    message = (
         f"PersistentVolumeClaim {storage.metadata.name} and its data were deleted; "
         "delete the storage and create another"
     )
-    return StorageReadiness.failed(StorageReason.VOLUME_LOST, said)
+    return StorageReadiness.failed(StorageReason.VOLUME_LOST, message)

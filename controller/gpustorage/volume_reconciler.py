@@ -36,32 +36,32 @@ class VolumeReconciler:
         self, storage: GPUStorage
     ) -> tuple[PersistentVolumeClaim | None, StorageClass | None]:
         """Return the storage's own PVC and its class; None for what does not exist."""
-        claim = self._caches.pvcs.get(key_of(storage))
-        if claim is None or not is_own_pvc(storage, claim):
+        pvc = self._caches.pvcs.get(key_of(storage))
+        if pvc is None or not is_own_pvc(storage, pvc):
             return None, None
-        return claim, self._caches.storage_classes.get(ObjectKey("", claim.storage_class_name))
+        return pvc, self._caches.storage_classes.get(ObjectKey("", pvc.storage_class_name))
 
     async def reconcile_volume(
         self, storage: GPUStorage
     ) -> tuple[StorageReadiness, StorageBlocker | None]:
         """Apply the PVC of the spec; do not replace a PVC that existed and is gone."""
-        claim, kind = self.own_pvc_and_class(storage)
-        if claim is None and had_pvc(storage):
+        pvc, storage_class = self.own_pvc_and_class(storage)
+        if pvc is None and had_pvc(storage):
             return await self._confirm_pvc_deleted(storage), None
         problems = storage_problems(storage.spec)
         if problems:
-            said = "; ".join(problem.text for problem in problems)
-            return StorageReadiness.failed(StorageReason.INVALID_SPEC, said), None
-        there = self._caches.pvcs.get(key_of(storage))
-        if there is None:
+            message = "; ".join(problem.text for problem in problems)
+            return StorageReadiness.failed(StorageReason.INVALID_SPEC, message), None
+        cached = self._caches.pvcs.get(key_of(storage))
+        if cached is None:
             await self._require_no_live_pvc(storage)
-        asked_for = pvc_child(storage, there, kind, self._settings)
-        failed = await self._applier.apply(storage, [asked_for])
-        claim, kind = self.own_pvc_and_class(storage)
-        verdict = volume_readiness(storage, claim, kind)
-        if failed is None or (claim is not None and claim.metadata.deletion_timestamp is not None):
-            return verdict, None
-        return rejected_change(verdict, blocker_of_failure(failed))
+        child = pvc_child(storage, cached, storage_class, self._settings)
+        failed = await self._applier.apply(storage, [child])
+        pvc, storage_class = self.own_pvc_and_class(storage)
+        readiness = volume_readiness(storage, pvc, storage_class)
+        if failed is None or (pvc is not None and pvc.metadata.deletion_timestamp is not None):
+            return readiness, None
+        return rejected_change(readiness, blocker_of_failure(failed))
 
     async def _require_no_live_pvc(self, storage: GPUStorage) -> None:
         """Raise StaleCacheError if the server has a PVC that the cache lacks.
@@ -75,8 +75,8 @@ class VolumeReconciler:
     async def _confirm_pvc_deleted(self, storage: GPUStorage) -> StorageReadiness:
         """Ask the server, not the cache, whether the data is lost; raise StaleCacheError if not."""
         name = storage.metadata.name
-        claim = await self._reader.live_pvc(name)
-        if claim is not None and is_own_pvc(storage, claim):
+        pvc = await self._reader.live_pvc(name)
+        if pvc is not None and is_own_pvc(storage, pvc):
             raise StaleCacheError(name)
         return pvc_deleted_readiness(storage)
 

@@ -92,8 +92,8 @@ class ActiveUnitReconciler:
     async def _apply_network(self, unit: GPUUnit) -> UnitBlocker | None:
         """Apply the NetworkPolicy, which no pod may run without, and the Service if any."""
         service = children.service_child(unit, self._caches)
-        wanted = [children.network_policy_child(unit, self._caches, self._settings)]
-        failed = await self._applier.apply(unit, [*wanted, *([service] if service else [])])
+        policy = [children.network_policy_child(unit, self._caches, self._settings)]
+        failed = await self._applier.apply(unit, [*policy, *([service] if service else [])])
         if failed is not None:
             return blocker_of_failure(failed)
         if service is None:

@@ -30,11 +30,11 @@ def pod_selector(unit: GPUUnit) -> dict[str, str]:
 
 def extra_pod_labels(unit: GPUUnit, settings: UnitSettings) -> dict[str, str]:
     """Return the further pod labels of `unit`: the caller's labels, and the function."""
-    theirs = user_labels(unit.metadata.labels)
+    labels = user_labels(unit.metadata.labels)
     serverless = unit.spec.serverless
     if serverless is None or settings.namespaces.is_stock(key_of(unit)):
-        return theirs
-    return {**theirs, wellknown.FUNCTION_LABEL: serverless.function_name}
+        return labels
+    return {**labels, wellknown.FUNCTION_LABEL: serverless.function_name}
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:

@@ -21,8 +21,8 @@ def is_within_gpu_requests_of(pod: Pod, occupant: Pod) -> bool:
 
 def has_no_gpu_for(occupant: Pod, pod: Pod) -> bool:
     """Return whether `pod` requests GPUs of other kinds only than `occupant` has."""
-    asked = gpu_requests(pod)
-    return bool(asked) and not asked.keys() & gpu_requests(occupant).keys()
+    requested = gpu_requests(pod)
+    return bool(requested) and not requested.keys() & gpu_requests(occupant).keys()
 
 
 def is_within(requested: Mapping[str, Quantity], available: Mapping[str, Quantity]) -> bool:
@@ -31,8 +31,8 @@ def is_within(requested: Mapping[str, Quantity], available: Mapping[str, Quantit
 
 def gpu_requests(pod: Pod) -> dict[str, Quantity]:
     """Return the requested extended resources, whose names have a domain."""
-    asked = total_requests(pod)
-    return {name: asked[name] for name in asked if "/" in name and asked[name] > Quantity(0)}
+    total = total_requests(pod)
+    return {name: total[name] for name in total if "/" in name and total[name] > Quantity(0)}
 
 
 def total_requests(pod: Pod) -> dict[str, Quantity]:

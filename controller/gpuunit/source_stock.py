@@ -17,13 +17,13 @@ class SourceStock:
 
 def source_stock_of(unit: GPUUnit) -> SourceStock | None:
     """Read the annotations; None for a unit that was not made from stock."""
-    notes = unit.metadata.annotations
-    if wellknown.SOURCE_STOCK_UID_ANNOTATION not in notes:
+    annotations = unit.metadata.annotations
+    if wellknown.SOURCE_STOCK_UID_ANNOTATION not in annotations:
         return None
     return SourceStock(
-        name=notes.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
-        uid=notes[wellknown.SOURCE_STOCK_UID_ANNOTATION],
-        operation_id=notes.get(wellknown.OPERATION_ID_ANNOTATION, ""),
+        name=annotations.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
+        uid=annotations[wellknown.SOURCE_STOCK_UID_ANNOTATION],
+        operation_id=annotations.get(wellknown.OPERATION_ID_ANNOTATION, ""),
     )
 
 

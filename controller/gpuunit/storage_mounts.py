@@ -53,16 +53,16 @@ class StorageMounts:
             return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, "; ".join(waiting))
         for name in mounted_storage_names(unit):
             storage = self._storage(unit, name)
-            said = unready_storage_message(unit, name, storage)  # it may be gone by now
-            if storage is None or said is not None:
-                return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, said or "")
+            message = unready_storage_message(unit, name, storage)  # it may be gone by now
+            if storage is None or message is not None:
+                return UnitReadiness.progressing(UnitReason.STORAGE_NOT_READY, message or "")
             lock = parse_storage_lock(storage.metadata.annotations)
             is_held = is_lock_confirmed(unit, lock, is_mounted=name in mounted_names)
             foreign = () if is_held else self._foreign_users(observation, name)
             user = other_user_name(unit, lock, foreign)
             if user is not None:
-                said = f"GPUStorage {name} is in use by {user}"
-                return UnitReadiness.progressing(UnitReason.STORAGE_IN_USE, said)
+                message = f"GPUStorage {name} is in use by {user}"
+                return UnitReadiness.progressing(UnitReason.STORAGE_IN_USE, message)
             if not is_held:
                 await self._write_lock(storage, desired_lock(unit))
         return None
@@ -108,8 +108,8 @@ def own_controller_uids(observation: Observation, caches: Caches) -> list[str]:
     if deployment is None:
         return [meta.uid]
     uid = deployment.metadata.uid
-    sets = caches.replica_sets.by_index(meta.namespace, BY_OWNER, uid)
-    return [meta.uid, uid, *(each.metadata.uid for each in sets)]
+    replica_sets = caches.replica_sets.by_index(meta.namespace, BY_OWNER, uid)
+    return [meta.uid, uid, *(replica_set.metadata.uid for replica_set in replica_sets)]
 
 
 def other_user_name(
@@ -126,13 +126,13 @@ def other_user_name(
 
 def unready_storage_messages(unit: GPUUnit, caches: Caches) -> list[str]:
     """Return one message for each storage that the unit waits for."""
-    found = (
+    messages = (
         unready_storage_message(
             unit, mount.name, caches.storages.get(ObjectKey(unit.metadata.namespace, mount.name))
         )
         for mount in unit.spec.storage_mounts
     )
-    return [said for said in found if said is not None]
+    return [message for message in messages if message is not None]
 
 
 def unready_storage_message(unit: GPUUnit, name: str, storage: GPUStorage | None) -> str | None:

@@ -71,12 +71,12 @@ class UnitTriggers:
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             if old is None:
                 return
-            namespace, kept = (
+            namespace, still_used = (
                 old.metadata.namespace,
                 () if new is None else tuple(pvc_names_of(new)),
             )
             for name in pvc_names_of(old):
-                if name not in kept:
+                if name not in still_used:
                     yield from map(key_of, self._caches.units.by_index(namespace, BY_STORAGE, name))
 
         return keys
@@ -98,14 +98,14 @@ class UnitTriggers:
     def units_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
         """Return the units that the operation made, and the stock that it claims."""
         for namespace in self._namespaces.units:
-            found = self._caches.units.by_index(
+            units = self._caches.units.by_index(
                 namespace, BY_OPERATION, operation.spec.operation_id
             )
-            yield from map(key_of, found)
+            yield from map(key_of, units)
 
     def _units_from_stock_uid(self, uid: str) -> Iterator[ObjectKey]:
-        found = self._caches.units.by_index(self._namespaces.instance, BY_SOURCE_STOCK_UID, uid)
-        yield from map(key_of, found)
+        units = self._caches.units.by_index(self._namespaces.instance, BY_SOURCE_STOCK_UID, uid)
+        yield from map(key_of, units)
 
     def on_unit_deletion(self) -> Trigger:
         """Return a trigger for the stock of a deleted unit: the stock claim may need a release."""
@@ -141,9 +141,9 @@ class UnitTriggers:
         """Return a trigger for units whose stock claim a pool has just recorded, or never will."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
-            known = old.status.claimed if isinstance(old, StockPool) else ()
+            recorded = old.status.claimed if isinstance(old, StockPool) else ()
             if isinstance(new, StockPool):
-                for uid in set(new.status.claimed) - set(known):
+                for uid in set(new.status.claimed) - set(recorded):
                     yield from self._units_from_stock_uid(uid)
             elif old is not None:
                 namespace, name = key_of(old)
@@ -178,8 +178,8 @@ def revision_identity(replica_set: Object | None) -> tuple[str | None, str | Non
     """Return the applied hash and the revision, which identify a ReplicaSet; None without one."""
     if not isinstance(replica_set, ReplicaSet):
         return None
-    notes = replica_set.metadata.annotations
-    return notes.get(wellknown.APPLIED_HASH_ANNOTATION), notes.get(REVISION_ANNOTATION)
+    annotations = replica_set.metadata.annotations
+    return annotations.get(wellknown.APPLIED_HASH_ANNOTATION), annotations.get(REVISION_ANNOTATION)
 
 
 def node_state(node: Object | None) -> tuple[bool, bool]:

@@ -102,16 +102,16 @@ def current_replica_set(caches: Caches, deployment: Deployment) -> ReplicaSet | 
     """
     meta = deployment.metadata
     owned = caches.replica_sets.by_index(meta.namespace, BY_OWNER, meta.uid)
-    asked_for = annotation_of(deployment, APPLIED_HASH_ANNOTATION)
-    same = [each for each in owned if annotation_of(each, APPLIED_HASH_ANNOTATION) == asked_for]
-    if len(same) <= 1:
-        return next(iter(same), None)
+    desired = annotation_of(deployment, APPLIED_HASH_ANNOTATION)
+    sets = [item for item in owned if annotation_of(item, APPLIED_HASH_ANNOTATION) == desired]
+    if len(sets) <= 1:
+        return next(iter(sets), None)
     if deployment.status.observed_generation < meta.generation or is_paused_before_rollout(
         deployment
     ):
         return None
     number = annotation_of(deployment, REVISION_ANNOTATION)
-    return next((each for each in same if annotation_of(each, REVISION_ANNOTATION) == number), None)
+    return next((item for item in sets if annotation_of(item, REVISION_ANNOTATION) == number), None)
 
 
 def annotation_of(target: Deployment | ReplicaSet, name: str) -> str | None:
@@ -134,7 +134,7 @@ def is_live_pod_of(pod: Pod, owner_uids: Iterable[str]) -> bool:
 
 def is_pod_ready(pod: Pod) -> bool:
     """Return whether the condition Ready is true."""
-    return any(found.type == "Ready" and found.status == "True" for found in pod.status.conditions)
+    return any(item.type == "Ready" and item.status == "True" for item in pod.status.conditions)
 
 
 def bound_or_nominated_node(pod: Pod) -> str:

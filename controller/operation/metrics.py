@@ -28,24 +28,24 @@ class StalledOperationsCollector(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         family = GaugeMetricFamily(METRIC_NAME, METRIC_HELP, labels=["type"])
         if self._is_leader():
-            for kind, seconds in stalled_seconds_by_type(
+            for operation_type, seconds in stalled_seconds_by_type(
                 self._operations.all(), self._clock.now()
             ).items():
-                family.add_metric([kind], seconds)
+                family.add_metric([operation_type], seconds)
         yield family
 
 
 def stalled_seconds_by_type(operations: Iterable[Operation], now: datetime) -> dict[str, float]:
     """Return the longest wait in seconds for each type; 0 if no operation waits."""
-    longest = {kind.value: 0.0 for kind in OperationType}
-    for record in operations:
-        if record.status.phase not in FINAL_PHASES:
-            waited = (now - (last_update_time(record) or now)).total_seconds()
-            longest[record.spec.type] = max(longest.get(record.spec.type, 0.0), waited)
+    longest = {item.value: 0.0 for item in OperationType}
+    for operation in operations:
+        if operation.status.phase not in FINAL_PHASES:
+            waited = (now - (last_update_time(operation) or now)).total_seconds()
+            longest[operation.spec.type] = max(longest.get(operation.spec.type, 0.0), waited)
     return longest
 
 
 def last_update_time(operation: Operation) -> datetime | None:
     """Return when the status last changed, else the creation time; None without either."""
-    told = (operation.status.updated_at, operation.metadata.creation_timestamp)
-    return next((moment for text in told if (moment := parse_timestamp(text)) is not None), None)
+    timestamps = (operation.status.updated_at, operation.metadata.creation_timestamp)
+    return next((time for text in timestamps if (time := parse_timestamp(text)) is not None), None)

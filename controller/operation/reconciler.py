@@ -46,20 +46,20 @@ class OperationReconciler:
 
         Each write has a precondition: nothing is written if the operation has changed.
         """
-        record = self._operations.get(key)
-        if record is None or record.metadata.deletion_timestamp is not None:
+        operation = self._operations.get(key)
+        if operation is None or operation.metadata.deletion_timestamp is not None:
             return Result()
-        wanted = next_retention_action(record, self._retention_seconds, self._clock.now())
-        if wanted.delete and await self._is_referenced(record):
+        action = next_retention_action(operation, self._retention_seconds, self._clock.now())
+        if action.delete and await self._is_referenced(operation):
             return Result(requeue_after=min(self._retention_seconds, MAX_REQUEUE_SECONDS))
         try:
-            if wanted.delete:
-                await self._delete(record)
-            elif wanted.drop_request:
-                await self._drop_request(record)
+            if action.delete:
+                await self._delete(operation)
+            elif action.drop_request:
+                await self._drop_request(operation)
         except (ConflictError, NotFoundError):
             return Result()  # restarted or gone meanwhile: the watch event enqueues it again
-        return Result(requeue_after=wanted.requeue_after)
+        return Result(requeue_after=action.requeue_after)
 
     async def _is_referenced(self, operation: Operation) -> bool:
         """Return whether a unit depends on the operation: by the cache, if not, by the server."""
@@ -73,10 +73,10 @@ class OperationReconciler:
         return any(is_operation_referenced(unit, operation_id) for unit in live)
 
     async def _delete(self, operation: Operation) -> None:
-        seen = Preconditions(operation.metadata.uid, operation.metadata.resource_version)
-        await self._writer.delete(OPERATIONS, key_of(operation), seen)
+        preconditions = Preconditions(operation.metadata.uid, operation.metadata.resource_version)
+        await self._writer.delete(OPERATIONS, key_of(operation), preconditions)
 
     async def _drop_request(self, operation: Operation) -> None:
-        seen = {"resourceVersion": operation.metadata.resource_version}
-        body = {"metadata": seen, "spec": {"request": None}}
+        version = {"resourceVersion": operation.metadata.resource_version}
+        body = {"metadata": version, "spec": {"request": None}}
         await self._writer.patch(OPERATIONS, key_of(operation), body)

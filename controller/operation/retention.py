@@ -41,21 +41,21 @@ def completion_time(operation: Operation) -> datetime | None:
     """Return when it became final, or the nearest known time; None while it is not final."""
     if operation.status.phase not in FINAL_PHASES:
         return None
-    told = (
+    timestamps = (
         operation.status.finished_at,
         operation.status.updated_at,
         operation.metadata.creation_timestamp,
     )
-    return next((moment for text in told if (moment := parse_timestamp(text)) is not None), None)
+    return next((time for text in timestamps if (time := parse_timestamp(text)) is not None), None)
 
 
 def parse_timestamp(text: str) -> datetime | None:
     """Parse a timestamp with a time zone; None for anything else."""
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo is not None else None
+    return time if time.tzinfo is not None else None
 
 
 SETTLED_ANNOTATIONS = (wellknown.ADMITTED_ANNOTATION, wellknown.LISTED_ANNOTATION)
@@ -63,7 +63,7 @@ SETTLED_ANNOTATIONS = (wellknown.ADMITTED_ANNOTATION, wellknown.LISTED_ANNOTATIO
 
 def is_operation_referenced(unit: GPUUnit, operation_id: str) -> bool:
     """Return whether the unit, or the stock claim on it, still depends on the operation."""
-    notes = unit.metadata.annotations
-    is_made = notes.get(wellknown.OPERATION_ID_ANNOTATION) == operation_id
-    is_open = is_made and not any(mark in notes for mark in SETTLED_ANNOTATIONS)
-    return is_open or notes.get(wellknown.CLAIM_OPERATION_ANNOTATION) == operation_id
+    annotations = unit.metadata.annotations
+    is_made = annotations.get(wellknown.OPERATION_ID_ANNOTATION) == operation_id
+    is_open = is_made and not any(mark in annotations for mark in SETTLED_ANNOTATIONS)
+    return is_open or annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION) == operation_id

@@ -17,5 +17,5 @@ class StatusEvent:
 
 def record_event(recorder: EventRecorder, regarding: ObjectReference, event: StatusEvent) -> None:
     """Record the Event about the object."""
-    tell = recorder.warning if event.is_warning else recorder.normal
-    tell(regarding, event.reason, event.message)
+    record = recorder.warning if event.is_warning else recorder.normal
+    record(regarding, event.reason, event.message)

@@ -28,7 +28,7 @@ def is_unschedulable(pod: Pod) -> bool:
 def scheduling_message(pod: Pod) -> str:
     """Return why no node was found; empty if one was, or before the first attempt."""
     return next(
-        (found.message for found in pod.status.conditions if _is_unschedulable_condition(found)), ""
+        (item.message for item in pod.status.conditions if _is_unschedulable_condition(item)), ""
     )
 
 

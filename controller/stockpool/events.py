@@ -12,9 +12,9 @@ def status_event(old: StockPoolStatus, new: StockPoolStatus) -> StatusEvent | No
 
     A pool that is full again records none: each stock claim would cause one.
     """
-    said = ready_message(new)
-    if new.phase == PoolPhase.FAILED and ready_message(old) != said:
-        return StatusEvent(True, EventReason.INVALID_SPEC, said)
+    message = ready_message(new)
+    if new.phase == PoolPhase.FAILED and ready_message(old) != message:
+        return StatusEvent(True, EventReason.INVALID_SPEC, message)
     if new.phase == PoolPhase.DEGRADED and old.phase != new.phase:
-        return StatusEvent(True, EventReason.NOT_READY, said)
+        return StatusEvent(True, EventReason.NOT_READY, message)
     return None

@@ -18,7 +18,7 @@ class PoolProblem:
 def spec_problem(pool: StockPool) -> PoolProblem | None:
     """Return the problems of the spec as one; None if the spec is valid."""
     problems = resource_problems(pool.spec)
-    return PoolProblem("; ".join(each.text for each in problems), True) if problems else None
+    return PoolProblem("; ".join(problem.text for problem in problems), True) if problems else None
 
 
 def rejection_problem(error: KubeError | None) -> PoolProblem | None:

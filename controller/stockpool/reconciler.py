@@ -57,9 +57,9 @@ class ScalingOutcome:
 
     def apply_to(self, snapshot: PoolSnapshot) -> PoolSnapshot:
         """Return the snapshot as it is after these writes."""
-        gone = {unit.metadata.uid for unit in self.deleted}
-        left = [unit for unit in snapshot.units if unit.metadata.uid not in gone]
-        return replace(snapshot, units=(*left, *self.created))
+        deleted_uids = {unit.metadata.uid for unit in self.deleted}
+        remaining = [unit for unit in snapshot.units if unit.metadata.uid not in deleted_uids]
+        return replace(snapshot, units=(*remaining, *self.created))
 
 
 class StockPoolReconciler:
@@ -87,11 +87,11 @@ class StockPoolReconciler:
         if snapshot is None:
             return Result()  # the garbage collector deletes the unclaimed units
         outcome = await self._scale(snapshot)
-        known = problems.spec_problem(snapshot.pool) or problems.rejection_problem(outcome.error)
-        reported = await self._write_status(outcome.apply_to(snapshot), known)
+        problem = problems.spec_problem(snapshot.pool) or problems.rejection_problem(outcome.error)
+        is_written = await self._write_status(outcome.apply_to(snapshot), problem)
         if outcome.error is not None and not isinstance(outcome.error, InvalidError):
             raise outcome.error
-        return Result() if reported and not outcome.is_stale else REQUEUE_SOON
+        return Result() if is_written and not outcome.is_stale else REQUEUE_SOON
 
     async def _scale(self, snapshot: PoolSnapshot) -> ScalingOutcome:
         """Delete first, then create: there are never more units than desired."""
@@ -114,9 +114,9 @@ class StockPoolReconciler:
 
     async def _delete_unit(self, unit: GPUUnit, outcome: ScalingOutcome) -> None:
         meta = unit.metadata
-        seen = Preconditions(meta.uid, meta.resource_version)
+        preconditions = Preconditions(meta.uid, meta.resource_version)
         try:
-            await self._writer.delete(GPU_UNITS, key_of(unit), seen)
+            await self._writer.delete(GPU_UNITS, key_of(unit), preconditions)
         except (ConflictError, NotFoundError):
             outcome.is_stale = True  # perhaps the unit was claimed, and the stock claim wins
         else:
@@ -134,42 +134,42 @@ class StockPoolReconciler:
         changes = merge_patch.create_merge_patch(pool.status, new)
         if not changes:
             return True
-        seen = {"resourceVersion": pool.metadata.resource_version}
-        body = {"metadata": seen, "status": changes}
+        version = {"resourceVersion": pool.metadata.resource_version}
+        body = {"metadata": version, "status": changes}
         try:
             await self._writer.patch(STOCK_POOLS, key_of(pool), body, "status")
         except (ConflictError, NotFoundError):
             return False
-        news = status_event(pool.status, new)
-        if news is not None:
-            record_event(self._recorder, object_reference(STOCK_POOLS, pool), news)
+        event = status_event(pool.status, new)
+        if event is not None:
+            record_event(self._recorder, object_reference(STOCK_POOLS, pool), event)
         return True
 
     def _record_events(self, pool: StockPool, outcome: ScalingOutcome) -> None:
-        about = object_reference(STOCK_POOLS, pool)
+        regarding = object_reference(STOCK_POOLS, pool)
         if outcome.deleted:
             removed = f"removed {summarize_units(outcome.deleted)}"
-            self._recorder.normal(about, EventReason.SCALED_DOWN, removed)
+            self._recorder.normal(regarding, EventReason.SCALED_DOWN, removed)
         if outcome.created:
             self._recorder.normal(
-                about, EventReason.SCALED_UP, f"made {summarize_units(outcome.created)}"
+                regarding, EventReason.SCALED_UP, f"made {summarize_units(outcome.created)}"
             )
 
 
 def next_plan(snapshot: PoolSnapshot) -> ScalingPlan:
     """Plan the next step; nothing for an invalid spec or a pool that is being deleted."""
-    is_going = snapshot.pool.metadata.deletion_timestamp is not None
-    if is_going or problems.spec_problem(snapshot.pool) is not None:
+    is_deleted = snapshot.pool.metadata.deletion_timestamp is not None
+    if is_deleted or problems.spec_problem(snapshot.pool) is not None:
         return ScalingPlan()
     return plan_scaling(snapshot.pool, unclaimed_units(snapshot.pool, snapshot.units))
 
 
 def is_settled(snapshot: PoolSnapshot) -> bool:
     """Return whether neither units nor counts need a change."""
-    known = snapshot.pool.status
+    status = snapshot.pool.status
     return next_plan(snapshot).is_idle and stock_claims.count_claims(
-        known, snapshot.units
-    ) == stock_claims.recorded_claims(known)
+        status, snapshot.units
+    ) == stock_claims.recorded_claims(status)
 
 
 def summarize_units(units: Iterable[GPUUnit]) -> str:

@@ -34,9 +34,9 @@ def plan_scaling(pool: StockPool, stock: Sequence[GPUUnit]) -> ScalingPlan:
     excess = max(0, len(ordered) - pool.spec.replicas)
     kept = ordered[excess:]
     replaced = replaceable_units(pool, kept)
-    going = {unit.metadata.uid for unit in replaced}
-    staying = [unit for unit in kept if unit.metadata.uid not in going]
-    return ScalingPlan((*ordered[:excess], *replaced), create_count(pool, staying))
+    replaced_uids = {unit.metadata.uid for unit in replaced}
+    unchanged = [unit for unit in kept if unit.metadata.uid not in replaced_uids]
+    return ScalingPlan((*ordered[:excess], *replaced), create_count(pool, unchanged))
 
 
 def sorted_by_deletion_priority(pool: StockPool, stock: Iterable[GPUUnit]) -> list[GPUUnit]:
@@ -45,10 +45,10 @@ def sorted_by_deletion_priority(pool: StockPool, stock: Iterable[GPUUnit]) -> li
     No field says that a unit was once ready; a unit without a node never was.
     """
 
-    def worth(unit: GPUUnit) -> tuple[bool, bool, bool]:
+    def keep_priority(unit: GPUUnit) -> tuple[bool, bool, bool]:
         return is_unit_ready(unit), bool(unit.status.node_name), not is_outdated(pool, unit)
 
-    return sorted(sorted(stock, key=age_sort_key, reverse=True), key=worth)
+    return sorted(sorted(stock, key=age_sort_key, reverse=True), key=keep_priority)
 
 
 def age_sort_key(unit: GPUUnit) -> tuple[str, int, str]:
@@ -76,11 +76,11 @@ def max_unavailable(pool: StockPool) -> int:
 
 def create_count(pool: StockPool, kept: Sequence[GPUUnit]) -> int:
     """Return how many units to create beside those that stay."""
-    wanted = min(pool.spec.replicas - len(kept), MAX_CREATES)
+    missing = min(pool.spec.replicas - len(kept), MAX_CREATES)
     if pool.spec.max_unavailable is None:
-        return wanted
+        return missing
     starting = sum(not is_unit_ready(unit) for unit in kept)
-    return max(0, min(wanted, pool.spec.max_unavailable - starting))
+    return max(0, min(missing, pool.spec.max_unavailable - starting))
 
 
 def free_names(pool: str, limit: int, is_taken: Callable[[str], bool]) -> list[str]:
@@ -89,5 +89,5 @@ def free_names(pool: str, limit: int, is_taken: Callable[[str], bool]) -> list[s
     A process that decides twice, after a lost response or as a second leader, takes the same names,
     and the server rejects the second create. So there are never more units than desired.
     """
-    possible = (names.pool_unit_name(pool, each) for each in count())
+    possible = (names.pool_unit_name(pool, number) for number in count())
     return list(islice((name for name in possible if not is_taken(name)), limit))

@@ -44,8 +44,8 @@ class PoolSnapshotReader:
         selector = {"labelSelector": f"{POOL_LABEL}={key.name}"}
         listing = await self._client.list(GPU_UNITS, key.namespace, selector)
         if listing.undecodable:  # they exist, and without them every count is wrong
-            unread = ", ".join(found.key.name for found in listing.undecodable)
-            raise UndecodableError(f"units of the pool cannot be read: {unread}")
+            undecodable = ", ".join(item.key.name for item in listing.undecodable)
+            raise UndecodableError(f"units of the pool cannot be read: {undecodable}")
         return PoolSnapshot(pool, tuple(listing.items))
 
     def name_check(self, snapshot: PoolSnapshot) -> Callable[[str], bool]:
@@ -53,11 +53,11 @@ class PoolSnapshotReader:
 
         The snapshot decides about units of the pool, the cache about other units.
         """
-        pool, own = snapshot.pool.metadata, {unit.metadata.name for unit in snapshot.units}
+        pool, own_names = snapshot.pool.metadata, {unit.metadata.name for unit in snapshot.units}
 
         def is_taken(name: str) -> bool:
-            found = self._caches.units.get(ObjectKey(pool.namespace, name))
-            is_foreign = found is not None and found.metadata.labels.get(POOL_LABEL) != pool.name
-            return name in own or is_foreign
+            unit = self._caches.units.get(ObjectKey(pool.namespace, name))
+            is_foreign = unit is not None and unit.metadata.labels.get(POOL_LABEL) != pool.name
+            return name in own_names or is_foreign
 
         return is_taken

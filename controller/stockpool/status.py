@@ -38,19 +38,19 @@ def next_status(
     snapshot: PoolSnapshot, problem: PoolProblem | None, now: datetime
 ) -> StockPoolStatus:
     """Compute the status of the pool; equal snapshots give equal statuses, except for times."""
-    pool, known = snapshot.pool, snapshot.pool.status
+    pool, old = snapshot.pool, snapshot.pool.status
     stock = unclaimed_units(pool, snapshot.units)
-    counted = stock_claims.count_claims(known, snapshot.units)
-    said = pool_readiness(pool, stock, problem)
+    counted = stock_claims.count_claims(old, snapshot.units)
+    readiness = pool_readiness(pool, stock, problem)
     return StockPoolStatus(
-        phase=said.phase,
+        phase=readiness.phase,
         replicas=len(stock),
         available=sum(is_unit_ready(unit) for unit in stock),
         allocated=counted.consumed_count,
         claimed=counted.claimed_uids,
         selector=f"{POOL_LABEL}={pool.metadata.name}",
         observed_generation=pool.metadata.generation,
-        conditions=with_condition(known.conditions, pool_ready_condition(pool, said, now)),
+        conditions=with_condition(old.conditions, pool_ready_condition(pool, readiness, now)),
     )
 
 
@@ -89,29 +89,29 @@ def problem_readiness(problem: PoolProblem) -> PoolReadiness:
 def degraded_readiness(stock: Sequence[GPUUnit]) -> PoolReadiness | None:
     """Report the first unit without a node, else the first failed one; None without either."""
     for unit in sorted_by_name(stock):
-        said = unit_ready_condition(unit)
-        if said is not None and said.reason == UnitReason.POD_UNSCHEDULABLE:
-            text = f"{unit.metadata.name}: {said.message}"
+        condition = unit_ready_condition(unit)
+        if condition is not None and condition.reason == UnitReason.POD_UNSCHEDULABLE:
+            text = f"{unit.metadata.name}: {condition.message}"
             return PoolReadiness(PoolPhase.DEGRADED, PoolReason.INSUFFICIENT_NODES, text)
     for unit in sorted_by_name(stock):
         if unit.status.phase == UnitPhase.FAILED:
-            said = unit_ready_condition(unit)
-            why = f"{said.reason}: {said.message}" if said else "failed"
-            text = f"{unit.metadata.name}: {why}"
+            condition = unit_ready_condition(unit)
+            reason = f"{condition.reason}: {condition.message}" if condition else "failed"
+            text = f"{unit.metadata.name}: {reason}"
             return PoolReadiness(PoolPhase.DEGRADED, PoolReason.PROGRESSING, text)
     return None
 
 
 def progress_readiness(pool: StockPool, stock: Sequence[GPUUnit]) -> PoolReadiness:
     """Report how many units are ready."""
-    asked, ready = pool.spec.replicas, sum(is_unit_ready(unit) for unit in stock)
+    desired, ready = pool.spec.replicas, sum(is_unit_ready(unit) for unit in stock)
     outdated = sum(is_outdated(pool, unit) for unit in stock)
-    text = f"{ready} of {asked} units are ready"
+    text = f"{ready} of {desired} units are ready"
     if outdated:
         return PoolReadiness(
             PoolPhase.PROGRESSING, PoolReason.PROGRESSING, f"{text}, {outdated} to be replaced"
         )
-    if ready == asked == len(stock):
+    if ready == desired == len(stock):
         return PoolReadiness(PoolPhase.READY, PoolReason.READY, text)
     return PoolReadiness(PoolPhase.PROGRESSING, PoolReason.PROGRESSING, text)
 
@@ -122,5 +122,5 @@ def sorted_by_name(stock: Sequence[GPUUnit]) -> list[GPUUnit]:
 
 def ready_message(status: StockPoolStatus) -> str:
     """Return the message of the condition Ready; empty before it is set."""
-    found = find_condition(status.conditions, ConditionType.READY)
-    return "" if found is None else found.message
+    condition = find_condition(status.conditions, ConditionType.READY)
+    return "" if condition is None else condition.message

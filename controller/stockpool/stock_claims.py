@@ -29,5 +29,5 @@ def count_claims(status: StockPoolStatus, units: Iterable[GPUUnit]) -> StockClai
     """Return the next claimed uids and count, given all units; a released unit is not counted."""
     existing = {unit.metadata.uid: is_claimed(unit) for unit in units}
     gone = [uid for uid in status.claimed if uid not in existing]
-    claimed = sorted(uid for uid, is_held in existing.items() if is_held)
+    claimed = sorted(uid for uid, is_claimed_now in existing.items() if is_claimed_now)
     return StockClaims(tuple(claimed), status.allocated + len(gone))

@@ -48,20 +48,20 @@ class LockReconciler:
         """
         meta, lock = storage.metadata, parse_storage_lock(storage.metadata.annotations)
         is_used = is_volume_in_use(self._caches, storage)
-        is_guarded = MOUNT_FINALIZER in meta.finalizers
+        is_protected = MOUNT_FINALIZER in meta.finalizers
         if lock is not None:
             lock = self._with_unit_uid(lock)
         if lock is not None and not is_used and await self._is_orphaned(storage, lock):
             await require_unused_volume(self._reader, storage, lock)
             await self._patch(storage, unlock_patch(meta))
-            about = object_reference(GPU_STORAGES, storage)
+            regarding = object_reference(GPU_STORAGES, storage)
             self._recorder.normal(
-                about, EventReason.RELEASED, f"no longer held by {lock.holder_text}"
+                regarding, EventReason.RELEASED, f"no longer held by {lock.holder_text}"
             )
-        elif lock is None and is_guarded and not is_used:
+        elif lock is None and is_protected and not is_used:
             await require_unused_volume(self._reader, storage, None)
             await self._patch(storage, unlock_patch(meta))
-        elif (lock is not None or is_used) and not is_guarded and meta.deletion_timestamp is None:
+        elif (lock is not None or is_used) and not is_protected and meta.deletion_timestamp is None:
             await self._patch(storage, protect_patch(meta))
 
     def _with_unit_uid(self, lock: StorageLock) -> StorageLock:

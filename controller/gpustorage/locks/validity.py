@@ -33,15 +33,15 @@ def is_prepare_lock_orphaned(
         return True
     if target.metadata.deletion_timestamp is not None:
         return not has_job
-    known = recorded_prepare_status(target)
-    return known.phase in FINAL_PHASES or known.recovered_by != lock.operation
+    recorded = recorded_prepare_status(target)
+    return recorded.phase in FINAL_PHASES or recorded.recovered_by != lock.operation
 
 
 def created_unit_uid(operation: Operation | None) -> str:
     """Return the uid of the unit that a finished operation made; empty if there is none."""
     if operation is None or operation.status.phase != OperationPhase.SUCCEEDED:
         return ""
-    return next((made.uid for made in operation.status.objects), "")
+    return next((created.uid for created in operation.status.objects), "")
 
 
 def holder_pod_selector(lock: StorageLock | None) -> str:

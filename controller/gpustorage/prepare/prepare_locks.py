@@ -41,15 +41,15 @@ class PrepareLocks:
 
     async def _acquire_one(self, storage: GPUStorage, name: str) -> None:
         """Take a lock, or confirm at the server that this attempt holds it."""
-        found = await self._reader.live_storage(name)
-        if found is None or found.metadata.deletion_timestamp is not None:
+        target = await self._reader.live_storage(name)
+        if target is None or target.metadata.deletion_timestamp is not None:
             raise StaleCacheError(name)
         is_target = name == storage.metadata.name
-        if is_target and found.status.prepare != storage.status.prepare:
+        if is_target and target.status.prepare != storage.status.prepare:
             raise StaleCacheError(name)
-        lock, wanted = parse_storage_lock(found.metadata.annotations), prepare_lock(storage)
-        if lock == wanted:
+        lock, desired = parse_storage_lock(target.metadata.annotations), prepare_lock(storage)
+        if lock == desired:
             return
         if lock is not None and not is_prepare_lock_of(storage, lock):
             raise StaleCacheError(name)
-        await self._writer.patch(GPU_STORAGES, key_of(found), lock_patch(found.metadata, wanted))
+        await self._writer.patch(GPU_STORAGES, key_of(target), lock_patch(target.metadata, desired))

@@ -64,25 +64,26 @@ class PrepareReconciler:
             blocker = await self._starter.start(storage, pvc, storage_class)
             job = await self._own_job(storage)
         pods = [] if job is None else self._job_pods(storage, job)
-        found, said = next_prepare_status(storage, job, failure_message(pods)), wait_message(pods)
-        if blocker is None and said and found.phase not in FINAL_PHASES:
-            blocker = waiting_blocker(said)
-        return found, blocker
+        status = next_prepare_status(storage, job, failure_message(pods))
+        message = wait_message(pods)
+        if blocker is None and message and status.phase not in FINAL_PHASES:
+            blocker = waiting_blocker(message)
+        return status, blocker
 
     def _job_pods(self, storage: GPUStorage, job: Job) -> list[Pod]:
         meta = storage.metadata
-        found = self._caches.pods.by_index(meta.namespace, BY_PVC, meta.name)
-        return [pod for pod in found if is_controlled_by(pod.metadata, [job.metadata.uid])]
+        pods = self._caches.pods.by_index(meta.namespace, BY_PVC, meta.name)
+        return [pod for pod in pods if is_controlled_by(pod.metadata, [job.metadata.uid])]
 
     async def _own_job(self, storage: GPUStorage) -> Job | None:
         """Return the storage's own Job; a recorded Job counts as gone only if the server agrees."""
-        found = self._caches.jobs.get(prepare_job_key(key_of(storage)))
-        known = recorded_prepare_status(storage)
-        runs = known.phase in (PreparePhase.PENDING, PreparePhase.RUNNING)
-        if found is None and known.job_name and runs:
-            found = await self._reader.live_prepare_job(storage.metadata.name)
-        is_ours = found is not None and is_controlled_by(found.metadata, [storage.metadata.uid])
-        return found if is_ours else None
+        job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
+        recorded = recorded_prepare_status(storage)
+        is_active = recorded.phase in (PreparePhase.PENDING, PreparePhase.RUNNING)
+        if job is None and recorded.job_name and is_active:
+            job = await self._reader.live_prepare_job(storage.metadata.name)
+        is_own = job is not None and is_controlled_by(job.metadata, [storage.metadata.uid])
+        return job if is_own else None
 
     async def clean_up_job(self, storage: GPUStorage) -> None:
         """Release the Job whose outcome is recorded in `storage`, and delete what is obsolete."""
@@ -90,13 +91,13 @@ class PrepareReconciler:
         if job is not None and not is_controlled_by(job.metadata, [storage.metadata.uid]):
             await self._release_predecessor_job(storage, job)
             return
-        known = recorded_prepare_status(storage)
-        action = next_job_action(known, job)
+        recorded = recorded_prepare_status(storage)
+        action = next_job_action(recorded, job)
         if job is not None and action in (JobAction.RELEASE, JobAction.DELETE):
             await self._remove_outcome_finalizer(job)
         if job is not None and action is JobAction.DELETE:
             await self._delete_job(job)
-        if known.phase == PreparePhase.SUCCEEDED:
+        if recorded.phase == PreparePhase.SUCCEEDED:
             policy = self._caches.network_policies.get(prepare_job_key(key_of(storage)))
             await self._applier.delete(storage, NETWORK_POLICIES, policy)
 
@@ -124,10 +125,10 @@ class PrepareReconciler:
         if not has_outcome_finalizer(job):
             return
         meta = job.metadata
-        others = [each for each in meta.finalizers if each != wellknown.OUTCOME_FINALIZER]
-        seen = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        others = [name for name in meta.finalizers if name != wellknown.OUTCOME_FINALIZER]
+        preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         with suppress(NotFoundError):
-            body = {"metadata": {**seen, "finalizers": others}}
+            body = {"metadata": {**preconditions, "finalizers": others}}
             await self._writer.patch(JOBS, key_of(job), body)
 
     async def _delete_job(self, job: Job) -> None:
@@ -137,21 +138,21 @@ class PrepareReconciler:
 
 def failure_message(pods: Iterable[Pod]) -> str:
     """Return how the last failed container ended; empty if none failed."""
-    said = [
+    messages = [
         f"container {container.name} ended with {termination_message(container.state.terminated)}"
         for pod in sorted(pods, key=lambda pod: pod.metadata.creation_timestamp)
         if pod.status.phase == "Failed"
         for container in pod.status.container_statuses
         if container.state.terminated is not None
     ]
-    return said[-1] if said else ""
+    return messages[-1] if messages else ""
 
 
 def wait_message(pods: Iterable[Pod]) -> str:
     """Return what the first waiting pod waits for; empty if none waits."""
-    said = (
-        words
+    messages = (
+        text
         for pod in pods
-        for words in (scheduling_message(pod), *map(waiting_message, pod.status.container_statuses))
+        for text in (scheduling_message(pod), *map(waiting_message, pod.status.container_statuses))
     )
-    return next(filter(None, said), "")
+    return next(filter(None, messages), "")

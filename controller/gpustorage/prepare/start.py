@@ -63,20 +63,20 @@ class PrepareStarter:
         storage_class: StorageClass | None,
     ) -> StorageBlocker | None:
         """Lock all storages of the Job and create it; return what it waits for, None if started."""
-        wanted = storage.spec.prepare
-        if wanted is None:
+        prepare = storage.spec.prepare
+        if prepare is None:
             return None
-        hitch = self._precondition_blocker(
-            storage, wanted, pvc, storage_class
+        blocker = self._precondition_blocker(
+            storage, prepare, pvc, storage_class
         ) or self._foreign_job_blocker(storage)
-        if hitch is not None:
-            return hitch
-        hitch = await self._dry_run_blocker(storage, wanted)
-        if hitch is not None:
-            await self._prepare_locks.release_source(storage, wanted.from_storage_name)
-            return hitch
-        await self._prepare_locks.acquire(storage, wanted.from_storage_name)
-        return await self._create_job(storage, wanted)
+        if blocker is not None:
+            return blocker
+        blocker = await self._dry_run_blocker(storage, prepare)
+        if blocker is not None:
+            await self._prepare_locks.release_source(storage, prepare.from_storage_name)
+            return blocker
+        await self._prepare_locks.acquire(storage, prepare.from_storage_name)
+        return await self._create_job(storage, prepare)
 
     def _precondition_blocker(
         self,
@@ -87,19 +87,19 @@ class PrepareStarter:
     ) -> StorageBlocker | None:
         name = prepare.from_storage_name
         if name == storage.metadata.name:
-            said = "prepare.fromStorageName: a storage cannot be copied from itself"
-            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, said))
+            message = "prepare.fromStorageName: a storage cannot be copied from itself"
+            return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, message))
         if pvc is None or not is_volume_mountable(pvc, storage_class):
             return waiting_blocker("the volume cannot be mounted yet")
         if is_volume_in_use(self._caches, storage):
             return waiting_blocker("pods of an earlier attempt still use the volume")
         if not name:
             return None
-        origin = self._caches.storages.get(ObjectKey(storage.metadata.namespace, name))
-        said = source_unavailable_message(storage, name, origin) or ""
-        if not said and origin is not None and is_volume_in_use(self._caches, origin):
-            said = f"copy source GPUStorage {name} is in use"
-        return waiting_blocker(said) if said else None
+        source = self._caches.storages.get(ObjectKey(storage.metadata.namespace, name))
+        message = source_unavailable_message(storage, name, source) or ""
+        if not message and source is not None and is_volume_in_use(self._caches, source):
+            message = f"copy source GPUStorage {name} is in use"
+        return waiting_blocker(message) if message else None
 
     def _foreign_job_blocker(self, storage: GPUStorage) -> StorageBlocker | None:
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
@@ -107,8 +107,8 @@ class PrepareStarter:
             return None
         if is_prepare_job_of(job, storage.metadata.name):
             return waiting_blocker(f"Job {job.metadata.name} of an earlier storage still exists")
-        said = f"Job {job.metadata.name} exists but does not belong to this storage"
-        return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, said))
+        message = f"Job {job.metadata.name} exists but does not belong to this storage"
+        return Blocker(StorageReadiness.failed(StorageReason.CHILD_CONFLICT, message))
 
     async def _dry_run_blocker(
         self, storage: GPUStorage, prepare: PrepareSpec
@@ -128,8 +128,8 @@ class PrepareStarter:
             job = await self._writer.create(JOBS, self._job_manifest(storage, prepare))
         except (InvalidError, ForbiddenError) as error:
             return rejection_blocker(storage, error)
-        said = f"{EventReason.CREATED} Job {job.metadata.name}"
-        self._recorder.normal(object_reference(GPU_STORAGES, storage), EventReason.CREATED, said)
+        message = f"{EventReason.CREATED} Job {job.metadata.name}"
+        self._recorder.normal(object_reference(GPU_STORAGES, storage), EventReason.CREATED, message)
         return None
 
     def _job_manifest(self, storage: GPUStorage, prepare: PrepareSpec) -> dict[str, Any]:
@@ -151,5 +151,5 @@ def rejection_blocker(storage: GPUStorage, error: InvalidError | ForbiddenError)
     """Return the blocker for a rejected Job: its spec is invalid, or a quota is exhausted."""
     if isinstance(error, InvalidError):
         return Blocker(StorageReadiness.failed(StorageReason.INVALID_SPEC, error.message))
-    said = f"Job {names.prepare_job_name(storage.metadata.name)}: {error.message}"
-    return Blocker(StorageReadiness.pending(StorageReason.PREPARE_SYNC_FAILED, said), error)
+    message = f"Job {names.prepare_job_name(storage.metadata.name)}: {error.message}"
+    return Blocker(StorageReadiness.pending(StorageReason.PREPARE_SYNC_FAILED, message), error)

@@ -35,27 +35,26 @@ def next_prepare_status(
     storage: GPUStorage, job: Job | None, failure_message: str
 ) -> PrepareStatus:
     """Return the status to record; `failure_message` says how the pods of a failed Job ended."""
-    known, wanted = recorded_prepare_status(storage), storage.spec.prepare
+    recorded, prepare = recorded_prepare_status(storage), storage.spec.prepare
     request = storage.metadata.annotations.get(wellknown.RECOVER_ANNOTATION, "")
-    if known.phase == PreparePhase.SUCCEEDED:
-        return known
-    if wanted is None:
+    if recorded.phase == PreparePhase.SUCCEEDED:
+        return recorded
+    if prepare is None:
         return PrepareStatus(phase=PreparePhase.NOT_REQUESTED.value)
-    if known.phase == PreparePhase.FAILED:
-        return status_after_recover(known, request)
-    found = attempt_status(
-        msgspec.structs.replace(known, observed_digest=prepare_digest(wanted)), job, failure_message
-    )
-    has_failed = found.phase == PreparePhase.FAILED
-    return msgspec.structs.replace(found, prior_request=request) if has_failed else found
+    if recorded.phase == PreparePhase.FAILED:
+        return status_after_recover(recorded, request)
+    attempt = msgspec.structs.replace(recorded, observed_digest=prepare_digest(prepare))
+    status = attempt_status(attempt, job, failure_message)
+    has_failed = status.phase == PreparePhase.FAILED
+    return msgspec.structs.replace(status, prior_request=request) if has_failed else status
 
 
 def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: str) -> PrepareStatus:
     """Return the status of an attempt whose end is not recorded yet."""
     if job is None or attempt_id_of(job) != recorded.recovered_by:
-        said = "the Job disappeared before its outcome was recorded"
+        message = "the Job disappeared before its outcome was recorded"
         return (
-            failed_status(recorded, said)
+            failed_status(recorded, message)
             if recorded.job_name
             else with_phase(recorded, PreparePhase.PENDING)
         )
@@ -66,26 +65,26 @@ def attempt_status(recorded: PrepareStatus, job: Job | None, failure_message: st
 
 def status_from_job(recorded: PrepareStatus, job: Job, failure_message: str) -> PrepareStatus:
     """Return the status according to the Job of this attempt."""
-    ending = job.end_condition
-    if ending is not None and ending.type == "Complete":
+    end = job.end_condition
+    if end is not None and end.type == "Complete":
         return with_phase(recorded, PreparePhase.SUCCEEDED)
-    if ending is not None:
-        said = ": ".join(filter(None, (ending.reason, ending.message, failure_message)))
-        return failed_status(recorded, said)
+    if end is not None:
+        message = ": ".join(filter(None, (end.reason, end.message, failure_message)))
+        return failed_status(recorded, message)
     if job.metadata.deletion_timestamp is not None:
         return failed_status(recorded, "the Job was deleted before it finished")
-    runs = job.status.ready > 0 or recorded.phase == PreparePhase.RUNNING
-    return with_phase(recorded, PreparePhase.RUNNING if runs else PreparePhase.PENDING)
+    is_running = job.status.ready > 0 or recorded.phase == PreparePhase.RUNNING
+    return with_phase(recorded, PreparePhase.RUNNING if is_running else PreparePhase.PENDING)
 
 
 def status_after_recover(recorded: PrepareStatus, request: str) -> PrepareStatus:
     """Return the status of a new attempt if the recover request came after the failure."""
     if request in ("", recorded.recovered_by, recorded.prior_request):
         return recorded
-    anew = msgspec.structs.replace(
+    next_attempt = msgspec.structs.replace(
         recorded, recovered_by=request, prior_request="", job_name="", message=""
     )
-    return with_phase(anew, PreparePhase.PENDING)
+    return with_phase(next_attempt, PreparePhase.PENDING)
 
 
 def failed_status(recorded: PrepareStatus, message: str) -> PrepareStatus:

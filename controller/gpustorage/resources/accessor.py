@@ -67,13 +67,13 @@ def _metadata(storage: GPUStorage) -> dict[str, Any]:
 
 
 def _pod_spec(storage: GPUStorage, image: str, node_name: str) -> dict[str, Any]:
-    claim = {"claimName": storage.metadata.name, "readOnly": True}
+    pvc = {"claimName": storage.metadata.name, "readOnly": True}
     return {
         **pod_security_fields(),
         "terminationGracePeriodSeconds": 1,  # a unit may wait for the volume
         **drop_empty({"affinity": _required_node_affinity(node_name)}),
         "containers": [_container(image)],
-        "volumes": [{"name": "data", "persistentVolumeClaim": claim}],
+        "volumes": [{"name": "data", "persistentVolumeClaim": pvc}],
     }
 
 

@@ -68,8 +68,8 @@ def has_outcome_finalizer(job: Job) -> bool:
 def _pod_template(
     storage: GPUStorage, prepare: PrepareSpec, settings: StorageSettings
 ) -> dict[str, Any]:
-    origin = prepare.from_storage_name
-    container = _copy_container(settings.copy_image) if origin else _image_container(prepare)
+    source_name = prepare.from_storage_name
+    container = _copy_container(settings.copy_image) if source_name else _image_container(prepare)
     volumes = [_pvc_volume("data", storage.metadata.name)]
     return {
         "metadata": {"labels": pod_labels(storage, StorageComponent.PREPARE)},
@@ -77,17 +77,17 @@ def _pod_template(
             **pod_security_fields(),
             "restartPolicy": "Never",
             "containers": [container],
-            "volumes": [*volumes, _pvc_volume("source", origin)] if origin else volumes,
+            "volumes": [*volumes, _pvc_volume("source", source_name)] if source_name else volumes,
         },
     }
 
 
 def _image_container(prepare: PrepareSpec) -> dict[str, Any]:
-    given = {"command": list(prepare.command), "args": list(prepare.args)}
+    optional = {"command": list(prepare.command), "args": list(prepare.args)}
     return {
         "name": "prepare",
         "image": prepare.from_image,
-        **drop_empty(given),
+        **drop_empty(optional),
         "securityContext": container_security_context(),
         "volumeMounts": [{"name": "data", "mountPath": DATA_DIR}],
     }

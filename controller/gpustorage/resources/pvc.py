@@ -26,9 +26,9 @@ def pvc_child(
         desired_storage_class_name(storage, settings) if pvc is None else pvc.storage_class_name
     )
     body = pvc_manifest(storage, desired_pvc_size(storage, pvc, storage_class), class_name)
-    fingerprint = json_digest(body["spec"]["resources"])
+    desired_hash = json_digest(body["spec"]["resources"])
     failure = StorageReason.PVC_SYNC_FAILED
-    return Child(PERSISTENT_VOLUME_CLAIMS, with_applied_hash(body, fingerprint), pvc, failure)
+    return Child(PERSISTENT_VOLUME_CLAIMS, with_applied_hash(body, desired_hash), pvc, failure)
 
 
 def pvc_manifest(storage: GPUStorage, size: str, storage_class_name: str) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def pvc_manifest(storage: GPUStorage, size: str, storage_class_name: str) -> dic
 
 def desired_storage_class_name(storage: GPUStorage, settings: StorageSettings) -> str:
     """Return the class of a new PVC; empty for the default of the cluster."""
-    given = storage.spec.storage_class_name
-    return settings.default_storage_class_name if given is None else given
+    class_name = storage.spec.storage_class_name
+    return settings.default_storage_class_name if class_name is None else class_name
 
 
 def requested_size(storage: GPUStorage) -> Quantity:

@@ -19,8 +19,8 @@ def status_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[Stat
     """Return the Events for the change from `old` to `new`; none without a change."""
     yield from _prepare_events(old.prepare or PrepareStatus(), new.prepare or PrepareStatus())
     if old.capacity and Quantity.parse(new.capacity) > Quantity.parse(old.capacity):
-        said = f"the volume grew from {old.capacity} to {new.capacity}"
-        yield StatusEvent(False, EventReason.EXPANDED, said)
+        message = f"the volume grew from {old.capacity} to {new.capacity}"
+        yield StatusEvent(False, EventReason.EXPANDED, message)
     yield from _readiness_events(old, new)
 
 
@@ -39,13 +39,13 @@ def _readiness_events(old: GPUStorageStatus, new: GPUStorageStatus) -> Iterator[
     after = find_condition(new.conditions, ConditionType.READY)
     if after is None or (before is not None and before.reason == after.reason):
         return
-    said = f"{after.reason}: {after.message}"
+    message = f"{after.reason}: {after.message}"
     was_ready = before is not None and before.status == "True"
     if after.reason == StorageReason.EXPANSION_NOT_SUPPORTED:
-        yield StatusEvent(True, EventReason.FAILED, said)
+        yield StatusEvent(True, EventReason.FAILED, message)
     elif after.status == "True" and not was_ready:
         yield StatusEvent(False, EventReason.READY, after.message)
     elif new.phase == StoragePhase.FAILED and after.reason != StorageReason.PREPARE_FAILED:
-        yield StatusEvent(True, EVENT_REASONS.get(after.reason, EventReason.FAILED), said)
+        yield StatusEvent(True, EVENT_REASONS.get(after.reason, EventReason.FAILED), message)
     elif after.status != "True" and was_ready:
-        yield StatusEvent(True, EventReason.NOT_READY, said)
+        yield StatusEvent(True, EventReason.NOT_READY, message)

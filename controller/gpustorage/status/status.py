@@ -29,25 +29,21 @@ def next_status(
     storage: GPUStorage, outcome: StorageReconcileOutcome, now: datetime
 ) -> GPUStorageStatus:
     """Compute the status; `last_sync_time` changes only together with another field."""
-    known, claim = storage.status, outcome.pvc
-    seen = GPUStorageStatus(
+    old, pvc = storage.status, outcome.pvc
+    new = GPUStorageStatus(
         phase=outcome.readiness.phase.value,
-        claim_name=(claim.metadata.name if claim is not None else "") or known.claim_name,
-        storage_class_name=(claim.storage_class_name if claim is not None else "")
-        or known.storage_class_name,
-        capacity=(claim.capacity if claim is not None else "") or known.capacity,
+        claim_name=(pvc.metadata.name if pvc is not None else "") or old.claim_name,
+        storage_class_name=(pvc.storage_class_name if pvc is not None else "")
+        or old.storage_class_name,
+        capacity=(pvc.capacity if pvc is not None else "") or old.capacity,
         prepare=outcome.prepare_status,
         accessor=outcome.accessor.status,
         mounted_by=mounted_by(storage),
         observed_generation=storage.metadata.generation,
-        last_sync_time=known.last_sync_time,
+        last_sync_time=old.last_sync_time,
         conditions=conditions(storage, outcome, now),
     )
-    return (
-        seen
-        if seen == known
-        else msgspec.structs.replace(seen, last_sync_time=format_timestamp(now))
-    )
+    return new if new == old else msgspec.structs.replace(new, last_sync_time=format_timestamp(now))
 
 
 def mounted_by(storage: GPUStorage) -> str:
@@ -61,28 +57,28 @@ def mounted_by(storage: GPUStorage) -> str:
 def conditions(
     storage: GPUStorage, outcome: StorageReconcileOutcome, now: datetime
 ) -> tuple[Condition, ...]:
-    verdict, prepare, browsed = outcome.readiness, outcome.prepare_status, outcome.accessor
-    hitch = outcome.prepare_blocker
-    filling = prepare.message or (
-        hitch.readiness.message if hitch else PREPARE_MESSAGES[prepare.phase]
+    readiness, prepare, accessor = outcome.readiness, outcome.prepare_status, outcome.accessor
+    blocker = outcome.prepare_blocker
+    prepare_message = prepare.message or (
+        blocker.readiness.message if blocker else PREPARE_MESSAGES[prepare.phase]
     )
-    is_browsed = browsed.status.phase == AccessorPhase.READY
-    told = (
-        (ConditionType.READY, verdict.is_ready, verdict.reason, verdict.message),
-        (ConditionType.PREPARED, prepare.phase in DONE_PHASES, prepare.phase, filling),
-        (ConditionType.ACCESSOR_READY, is_browsed, browsed.status.phase, browsed.message),
+    is_accessor_ready = accessor.status.phase == AccessorPhase.READY
+    reports = (
+        (ConditionType.READY, readiness.is_ready, readiness.reason, readiness.message),
+        (ConditionType.PREPARED, prepare.phase in DONE_PHASES, prepare.phase, prepare_message),
+        (ConditionType.ACCESSOR_READY, is_accessor_ready, accessor.status.phase, accessor.message),
     )
-    known = storage.status.conditions
-    for kind, holds, reason, message in told:
-        before = find_condition(known, kind)
-        said = message if before is None else stable_message(before.message, message)
-        found = new_condition(
-            kind,
-            is_true=holds,
+    updated = storage.status.conditions
+    for condition_type, is_true, reason, message in reports:
+        before = find_condition(updated, condition_type)
+        stable = message if before is None else stable_message(before.message, message)
+        condition = new_condition(
+            condition_type,
+            is_true=is_true,
             reason=reason,
-            message=said,
+            message=stable,
             observed_generation=storage.metadata.generation,
             now=now,
         )
-        known = with_condition(known, found)
-    return known
+        updated = with_condition(updated, condition)
+    return updated

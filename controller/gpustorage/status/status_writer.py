@@ -38,11 +38,11 @@ class StorageStatusWriter:
         if not changes:
             return storage
         meta = storage.metadata
-        seen = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        body = {"metadata": seen, "status": changes}
+        preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        body = {"metadata": preconditions, "status": changes}
         written = await self._writer.patch(GPU_STORAGES, key_of(storage), body, "status")
-        for news in status_events(storage.status, status):
-            record_event(self._recorder, object_reference(GPU_STORAGES, storage), news)
+        for event in status_events(storage.status, status):
+            record_event(self._recorder, object_reference(GPU_STORAGES, storage), event)
         return written
 
 

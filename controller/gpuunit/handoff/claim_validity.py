@@ -24,8 +24,8 @@ def orphaned_claim_reason(
         return f"operation {operation.spec.operation_id!r} has failed"
     if operation.spec.stock is None or operation.spec.stock.uid != stock.metadata.uid:
         return f"operation {operation.spec.operation_id!r} does not claim this stock unit"
-    made = {found.uid for found in operation.status.objects}
-    if operation.status.phase == OperationPhase.SUCCEEDED and unit_uid not in made:
+    created_uids = {created.uid for created in operation.status.objects}
+    if operation.status.phase == OperationPhase.SUCCEEDED and unit_uid not in created_uids:
         return f"the unit of operation {operation.spec.operation_id!r} no longer exists"
     return None
 

@@ -36,7 +36,7 @@ def check_handoff(
     unit: GPUUnit, source_stock: SourceStock, operation: Operation | None, stock: GPUUnit | None
 ) -> HandoffCheck:
     """Decide about the unit; a rejection is valid only with objects read from the server."""
-    holder = None if operation is None else created_unit_uid(operation)
+    unit_uid = None if operation is None else created_unit_uid(operation)
     if operation is None:
         return HandoffCheck(
             HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} does not exist"
@@ -49,7 +49,7 @@ def check_handoff(
         return HandoffCheck(
             HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} claims other stock"
         )
-    if holder is not None and holder != unit.metadata.uid:
+    if unit_uid is not None and unit_uid != unit.metadata.uid:
         return HandoffCheck(
             HandoffDecision.STRAY, f"operation {source_stock.operation_id!r} created another unit"
         )
@@ -58,11 +58,11 @@ def check_handoff(
             HandoffDecision.STOCK_LOST,
             f"stock {source_stock.name} is no longer there for this unit",
         )
-    return HandoffCheck(HandoffDecision.ELIGIBLE if holder is None else HandoffDecision.ADMITTED)
+    return HandoffCheck(HandoffDecision.ELIGIBLE if unit_uid is None else HandoffDecision.ADMITTED)
 
 
 def created_unit_uid(operation: Operation) -> str | None:
     """Return the uid of the unit that completed the operation; None while it is open."""
     if operation.status.phase != OperationPhase.SUCCEEDED:
         return None
-    return next((made.uid for made in operation.status.objects), "")
+    return next((created.uid for created in operation.status.objects), "")

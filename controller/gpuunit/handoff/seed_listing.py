@@ -25,7 +25,7 @@ def seed_listing(stock: GPUUnit, operation: Operation | None) -> SeedListing:
         return SeedListing.MARKED
     if operation is None:
         return SeedListing.STRAY
-    uids = {made.uid for made in operation.status.objects if is_ordinal_of(made.ordinal, stock)}
+    uids = {item.uid for item in operation.status.objects if is_ordinal_of(item.ordinal, stock)}
     if stock.metadata.uid in uids:
         return SeedListing.LISTED
     return (
@@ -34,8 +34,8 @@ def seed_listing(stock: GPUUnit, operation: Operation | None) -> SeedListing:
 
 
 def is_listing_settled(stock: GPUUnit) -> bool:
-    notes = stock.metadata.annotations
-    return wellknown.OPERATION_ID_ANNOTATION not in notes or wellknown.LISTED_ANNOTATION in notes
+    marks = stock.metadata.annotations
+    return wellknown.OPERATION_ID_ANNOTATION not in marks or wellknown.LISTED_ANNOTATION in marks
 
 
 def is_ordinal_of(ordinal: int | None, stock: GPUUnit) -> bool:

@@ -40,28 +40,28 @@ class StockLifecycle:
                 stock, await self._reader.live_operation(operation_id)
             )
         if listing is SeedListing.STRAY:
-            said = f"operation {operation_id!r} does not list this unit"
-            await self._delete(stock, EventReason.STRAY_DELETED, said)
+            message = f"operation {operation_id!r} does not list this unit"
+            await self._delete(stock, EventReason.STRAY_DELETED, message)
         if listing is SeedListing.LISTED:
-            marks = {wellknown.LISTED_ANNOTATION: "true"}
-            body = {"metadata": {"uid": stock.metadata.uid, "annotations": marks}}
+            annotations = {wellknown.LISTED_ANNOTATION: "true"}
+            body = {"metadata": {"uid": stock.metadata.uid, "annotations": annotations}}
             await self._writer.patch(GPU_UNITS, key_of(stock), body)
             return SeedListing.MARKED
         return listing
 
     async def release_orphaned_claim(self, stock: GPUUnit) -> bool:
         """Release a stock claim that has no valid operation; return whether it was released."""
-        why = await self._orphaned_claim_reason(stock)
-        if why is None:
+        reason = await self._orphaned_claim_reason(stock)
+        if reason is None:
             return False
         pool = self._pool(stock)
         if pool is None and wellknown.POOL_LABEL in stock.metadata.labels:
-            await self._delete(stock, EventReason.RELEASED, f"{why}, and its pool is gone")
+            await self._delete(stock, EventReason.RELEASED, f"{reason}, and its pool is gone")
             return True
         await self._writer.patch(
             GPU_UNITS, key_of(stock), claim_validity.claim_release_patch(stock, pool)
         )
-        self._recorder.normal(object_reference(GPU_UNITS, stock), EventReason.RELEASED, why)
+        self._recorder.normal(object_reference(GPU_UNITS, stock), EventReason.RELEASED, reason)
         return True
 
     async def _orphaned_claim_reason(self, stock: GPUUnit) -> str | None:
@@ -70,23 +70,23 @@ class StockLifecycle:
         The cache raises the suspicion, and the server confirms it.
         """
         operation_id = stock_claim.claiming_operation_id(stock)
-        record = self._reader.cached_operation(operation_id)
+        operation = self._reader.cached_operation(operation_id)
         if (
-            claim_validity.orphaned_claim_reason(stock, record, self._cached_unit_uid(record))
+            claim_validity.orphaned_claim_reason(stock, operation, self._cached_unit_uid(operation))
             is None
         ):
             return None
-        record = await self._reader.live_operation(operation_id)
+        operation = await self._reader.live_operation(operation_id)
         unit_uid = None
-        if record is not None and record.status.objects:
-            unit_uid = await self._reader.live_unit_uid(record.status.objects[0].name)
-        return claim_validity.orphaned_claim_reason(stock, record, unit_uid)
+        if operation is not None and operation.status.objects:
+            unit_uid = await self._reader.live_unit_uid(operation.status.objects[0].name)
+        return claim_validity.orphaned_claim_reason(stock, operation, unit_uid)
 
     def _cached_unit_uid(self, operation: Operation | None) -> str | None:
         if operation is None or not operation.status.objects:
             return None
-        made = operation.status.objects[0]
-        unit = self._caches.units.get(ObjectKey(made.namespace, made.name))
+        created = operation.status.objects[0]
+        unit = self._caches.units.get(ObjectKey(created.namespace, created.name))
         return None if unit is None else unit.metadata.uid
 
     def _pool(self, stock: GPUUnit) -> StockPool | None:
@@ -96,5 +96,5 @@ class StockLifecycle:
     async def _delete(self, stock: GPUUnit, reason: EventReason, message: str) -> None:
         meta = stock.metadata
         self._recorder.warning(object_reference(GPU_UNITS, stock), reason, message)
-        condition = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
-        await self._writer.delete(GPU_UNITS, key_of(stock), condition)
+        preconditions = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
+        await self._writer.delete(GPU_UNITS, key_of(stock), preconditions)

@@ -53,16 +53,17 @@ def deployment_child(observation: Observation, caches: Caches, settings: UnitSet
     unit, workload = observation.unit, observation.workload
     live = caches.deployments.get(child_key(unit))
     body = desired_deployment(unit, settings, live, workload)
-    fingerprint = json_digest(body)
+    desired_hash = json_digest(body)
     if (
         live is not None
-        and is_template_applied(live, body, fingerprint)
+        and is_template_applied(live, body, desired_hash)
         and should_stop_old_pod_first(unit, workload)
     ):
-        labels, same = template_labels(body["spec"]), with_live_worker_image(settings, body["spec"])
-        body = deployment_manifest(unit, same, labels, stop_old_pod_first=True)
+        labels = template_labels(body["spec"])
+        live_settings = with_live_worker_image(settings, body["spec"])
+        body = deployment_manifest(unit, live_settings, labels, stop_old_pod_first=True)
     return Child(
-        DEPLOYMENTS, with_applied_hash(body, fingerprint), live, UnitReason.DEPLOYMENT_SYNC_FAILED
+        DEPLOYMENTS, with_applied_hash(body, desired_hash), live, UnitReason.DEPLOYMENT_SYNC_FAILED
     )
 
 
@@ -75,16 +76,16 @@ def desired_deployment(
     with the next other change, or if the worker's image cannot be pulled.
     """
     if live is not None:
-        same = (
+        live_settings = (
             settings
             if has_worker_image_error(workload)
             else with_live_worker_image(settings, live.spec)
         )
-        mine = child_labels(unit)
+        ours = child_labels(unit)
         labels = {
-            name: value for name, value in template_labels(live.spec).items() if name not in mine
+            name: value for name, value in template_labels(live.spec).items() if name not in ours
         }
-        body = deployment_manifest(unit, same, labels, stop_old_pod_first=False)
+        body = deployment_manifest(unit, live_settings, labels, stop_old_pod_first=False)
         if live.metadata.annotations.get(APPLIED_HASH_ANNOTATION) == json_digest(body):
             return body
     return deployment_manifest(
@@ -107,18 +108,16 @@ def template_labels(spec: Mapping[str, Any]) -> dict[str, str]:
 
 def with_live_worker_image(settings: UnitSettings, spec: Mapping[str, Any]) -> UnitSettings:
     """Return the settings with the worker's image of a Deployment, if it has a worker."""
-    beside = spec.get("template", {}).get("spec", {}).get("initContainers") or []
-    found = next(
-        (each["image"] for each in beside if each["name"] == sidecar.WORKER_CONTAINER), None
-    )
-    if found is None:
+    containers = spec.get("template", {}).get("spec", {}).get("initContainers") or []
+    images = [item["image"] for item in containers if item["name"] == sidecar.WORKER_CONTAINER]
+    if not images:
         return settings
-    return replace(settings, sidecar=replace(settings.sidecar, image=found))
+    return replace(settings, sidecar=replace(settings.sidecar, image=images[0]))
 
 
 def has_worker_image_error(workload: Workload) -> bool:
     """Return whether the image of the worker cannot be pulled."""
-    workers = [each for pod in workload.current_pods for each in pod.status.init_container_statuses]
+    workers = [item for pod in workload.current_pods for item in pod.status.init_container_statuses]
     return any(map(has_image_error, workers))
 
 

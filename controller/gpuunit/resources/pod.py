@@ -101,10 +101,10 @@ def _container_port(port: Port) -> dict[str, Any]:
 
 def _container_env(unit: GPUUnit) -> list[dict[str, Any]]:
     """List the environment: ours first, so that the user's can refer to it; the user's wins."""
-    theirs = () if unit.spec.template is None else unit.spec.template.envs
-    taken = {variable.name for variable in theirs}
-    ours = [variable for variable in _default_env(unit) if variable.name not in taken]
-    return [msgspec.to_builtins(variable) for variable in (*ours, *theirs)]
+    user_variables = () if unit.spec.template is None else unit.spec.template.envs
+    user_names = {variable.name for variable in user_variables}
+    defaults = [variable for variable in _default_env(unit) if variable.name not in user_names]
+    return [msgspec.to_builtins(variable) for variable in (*defaults, *user_variables)]
 
 
 def _default_env(unit: GPUUnit) -> list[EnvVar]:

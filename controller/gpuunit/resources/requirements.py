@@ -22,8 +22,8 @@ def container_resources(unit_resources: UnitResources) -> dict[str, Any]:
 
 def guaranteed_resources(amounts: Mapping[str, str]) -> dict[str, Any]:
     """Return the amounts as requests and limits, in the notation of the API server."""
-    stored = {name: str(_rounded_up_to_milli(text)) for name, text in amounts.items()}
-    return {"requests": stored, "limits": dict(stored)}
+    rounded = {name: str(_rounded_up_to_milli(text)) for name, text in amounts.items()}
+    return {"requests": rounded, "limits": dict(rounded)}
 
 
 def node_constraints(unit_resources: UnitResources) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def node_constraints(unit_resources: UnitResources) -> dict[str, Any]:
     return drop_empty(
         {
             "nodeSelector": dict(unit_resources.node_selector),
-            "tolerations": [msgspec.to_builtins(each) for each in unit_resources.tolerations],
+            "tolerations": [msgspec.to_builtins(item) for item in unit_resources.tolerations],
         }
     )
 

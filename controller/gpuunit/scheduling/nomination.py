@@ -40,22 +40,24 @@ def choose_nomination(
     """
     if pending_pod is None or not is_unschedulable(pending_pod):
         return None
-    passed_on = [pod for pod in stock_pods if is_within_gpu_requests_of(pending_pod, pod)]
-    taken_over = [pod for pod in own_pods if is_within_requests_of(pending_pod, pod)]
-    node_names = map(bound_or_nominated_node, (*passed_on, *taken_over))
-    found = [
+    reserved_pods = [pod for pod in stock_pods if is_within_gpu_requests_of(pending_pod, pod)]
+    replaceable_pods = [pod for pod in own_pods if is_within_requests_of(pending_pod, pod)]
+    node_names = map(bound_or_nominated_node, (*reserved_pods, *replaceable_pods))
+    suitable = [
         name for name in node_names if name in nodes and is_node_suitable(pending_pod, nodes[name])
     ]
-    if not found or pending_pod.status.nominated_node_name in found:
+    if not suitable or pending_pod.status.nominated_node_name in suitable:
         return None
-    return Nomination(pending_pod, found[0])
+    return Nomination(pending_pod, suitable[0])
 
 
 def is_node_suitable(pod: Pod, node: Node) -> bool:
     """Return whether the node would accept the pod if it had enough free resources."""
     return (
         is_node_schedulable(node)
-        and all(node.metadata.labels.get(key) == at for key, at in pod.spec.node_selector.items())
+        and all(
+            node.metadata.labels.get(key) == label for key, label in pod.spec.node_selector.items()
+        )
         and all(is_tolerated(taint, pod.spec.tolerations) for taint in node.spec.taints)
     )
 
@@ -65,7 +67,7 @@ def is_node_schedulable(node: Node) -> bool:
 
 
 def is_node_ready(node: Node) -> bool:
-    return any(found.type == "Ready" and found.status == "True" for found in node.status.conditions)
+    return any(item.type == "Ready" and item.status == "True" for item in node.status.conditions)
 
 
 def is_tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:

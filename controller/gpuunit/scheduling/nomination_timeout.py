@@ -35,9 +35,9 @@ class NominationTimeouts:
         if is_nominated_node_occupied(pending_pod, occupants):
             self.forget(key)
             return NOMINATION_TIMEOUT_SECONDS
-        now, promise = self._clock.monotonic(), nomination_key(pending_pod)
-        known, since = self._unoccupied_since.get(key, (promise, now))
-        self._unoccupied_since[key] = (promise, since if known == promise else now)
+        now, nomination = self._clock.monotonic(), nomination_key(pending_pod)
+        recorded, since = self._unoccupied_since.get(key, (nomination, now))
+        self._unoccupied_since[key] = (nomination, since if recorded == nomination else now)
         return max(0.0, self._unoccupied_since[key][1] + NOMINATION_TIMEOUT_SECONDS - now)
 
     def forget(self, key: ObjectKey) -> None:

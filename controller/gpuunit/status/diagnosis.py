@@ -27,10 +27,10 @@ def diagnose_workload(
 ) -> UnitReadiness | None:
     """Report the first problem of the current pods; without pods, why there are none."""
     for pod in workload.current_pods:
-        waits = awaits_nominated_node and not pod.spec.node_name
-        found = None if waits else diagnose_pod(pod, nodes)
-        if found is not None:
-            return found
+        is_expected = awaits_nominated_node and not pod.spec.node_name
+        problem = None if is_expected else diagnose_pod(pod, nodes)
+        if problem is not None:
+            return problem
     if not workload.current_pods and workload.deployment is not None:
         return diagnose_pause(workload.deployment) or diagnose_replica_failure(workload.deployment)
     return None
@@ -41,9 +41,9 @@ def diagnose_pod(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
     if not pod.spec.node_name:
         return diagnose_scheduling(pod)
     containers = (*pod.status.init_container_statuses, *pod.status.container_statuses)
-    for look in (diagnose_image, diagnose_waiting, diagnose_crash):
-        for found in filter(None, map(look, containers)):
-            return found
+    for diagnose in (diagnose_image, diagnose_waiting, diagnose_crash):
+        for problem in filter(None, map(diagnose, containers)):
+            return problem
     return diagnose_node(pod, nodes)
 
 
@@ -62,10 +62,10 @@ def diagnose_image(container: ContainerStatus) -> UnitReadiness | None:
 
 
 def diagnose_waiting(container: ContainerStatus) -> UnitReadiness | None:
-    waiting, said = container.state.waiting, waiting_message(container)
-    if not said or (waiting is not None and waiting.reason == CRASH_LOOP):
+    waiting, message = container.state.waiting, waiting_message(container)
+    if not message or (waiting is not None and waiting.reason == CRASH_LOOP):
         return None
-    return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
+    return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, message)
 
 
 def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
@@ -77,11 +77,11 @@ def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
     is_looping = container.restart_count > 0 and last is not None
     if is_looping or (waiting is not None and waiting.reason == CRASH_LOOP):
         text = "unknown reason" if last is None else termination_message(last)
-        said = f"{CRASH_LOOP}: container {container.name} ended with {text}"
-        return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, said)
+        message = f"{CRASH_LOOP}: container {container.name} ended with {text}"
+        return UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, message)
     if ended is not None and ended.exit_code != 0:
-        said = f"container {container.name} ended with {termination_message(ended)}"
-        return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
+        message = f"container {container.name} ended with {termination_message(ended)}"
+        return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, message)
     return None
 
 
@@ -91,23 +91,23 @@ def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
     if node is not None and is_node_ready(node):
         return None
     state = "is gone" if node is None else "is not ready"
-    said = f"node {pod.spec.node_name} {state}: waiting for it, or for the pod to be moved"
-    return UnitReadiness.progressing(UnitReason.NODE_LOST, said)
+    message = f"node {pod.spec.node_name} {state}: waiting for it, or for the pod to be moved"
+    return UnitReadiness.progressing(UnitReason.NODE_LOST, message)
 
 
 def diagnose_pause(deployment: Deployment) -> UnitReadiness | None:
     if not is_paused_before_rollout(deployment):
         return None
-    said = f"Deployment {deployment.metadata.name} is paused: resume it to roll out the change"
-    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
+    message = f"Deployment {deployment.metadata.name} is paused: resume it to roll out the change"
+    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, message)
 
 
 def diagnose_replica_failure(deployment: Deployment) -> UnitReadiness | None:
     """Report that the API server rejects the pods, because of a quota for instance."""
-    for found in deployment.status.conditions:
-        if found.type == "ReplicaFailure" and found.status == "True":
-            said = join_nonempty(found.reason, found.message)
-            return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, said)
+    for condition in deployment.status.conditions:
+        if condition.type == "ReplicaFailure" and condition.status == "True":
+            message = join_nonempty(condition.reason, condition.message)
+            return UnitReadiness.progressing(UnitReason.POD_STARTUP_FAILED, message)
     return None
 
 
@@ -120,7 +120,7 @@ def progress_message(workload: Workload) -> str:
         node = pod.spec.node_name
         if not node and pod.status.nominated_node_name:
             return f"a place on node {pod.status.nominated_node_name} is being freed"
-        if node and any(each.state.waiting for each in pod.status.container_statuses):
+        if node and any(status.state.waiting for status in pod.status.container_statuses):
             return f"the container is being created on node {node}"
         if node and pod.status.phase == "Running":
             return f"the container runs on node {node} and is not ready yet"

@@ -23,14 +23,14 @@ def ignored_fields_event(stock: GPUUnit) -> StatusEvent | None:
 
     Stock runs no user program.
     """
-    given = {
+    fields = {
         "image": stock.spec.image,
         "template": stock.spec.template,
         "access": stock.spec.access,
         "storageMounts": stock.spec.storage_mounts,
         "serverless": stock.spec.serverless,
     }
-    names = [name for name, value in given.items() if value]
+    names = [name for name, value in fields.items() if value]
     if not names or stock.status.observed_generation == stock.metadata.generation:
         return None
     return StatusEvent(True, EventReason.IGNORED, f"stock units ignore {', '.join(names)}")

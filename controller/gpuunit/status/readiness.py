@@ -39,14 +39,14 @@ class UnitReadiness(Readiness[UnitPhase, UnitReason]):
 
 def invalid_spec_readiness(unit: GPUUnit) -> UnitReadiness | None:
     """Report all problems of a user's spec, with the reason of the first; None if it is valid."""
-    found: Sequence[tuple[UnitReason, list[Problem]]] = (
+    problems_by_reason: Sequence[tuple[UnitReason, list[Problem]]] = (
         (UnitReason.INVALID_SPEC, resource_problems(unit.spec) + workload_problems(unit.spec)),
         (UnitReason.ACCESS_CONFIG_INVALID, access_problems(unit.spec)),
         (UnitReason.STORAGE_MOUNT_INVALID, mount_problems(unit.spec)),
         (UnitReason.SERVERLESS_CONFIG_INVALID, serverless_problems(unit.spec)),
     )
-    texts = [problem.text for _, problems in found for problem in problems]
-    for reason, problems in found:
+    texts = [problem.text for _, problems in problems_by_reason for problem in problems]
+    for reason, problems in problems_by_reason:
         if problems:
             return UnitReadiness.failed(reason, "; ".join(texts))
     return None

@@ -71,34 +71,30 @@ def next_status(
     now: datetime,
 ) -> GPUUnitStatus:
     """Compute the status; `last_sync_time` changes only together with another field."""
-    known = unit.status
-    seen = GPUUnitStatus(
+    old = unit.status
+    new = GPUUnitStatus(
         phase=readiness.phase.value,
         ready_replicas=len(workload.ready_pods),
         observed_generation=unit.metadata.generation,
-        last_sync_time=known.last_sync_time,
+        last_sync_time=old.last_sync_time,
         service_name=service_address.service_name,
         access_url=service_address.url,
-        node_name=current_node_name(workload, known.node_name),
+        node_name=current_node_name(workload, old.node_name),
         serverless=None if worker is None else ServerlessStatus(phase=worker.phase.value),
         conditions=conditions(unit, readiness, worker, now),
     )
-    return (
-        seen
-        if seen == known
-        else msgspec.structs.replace(seen, last_sync_time=format_timestamp(now))
-    )
+    return new if new == old else msgspec.structs.replace(new, last_sync_time=format_timestamp(now))
 
 
 def conditions(
     unit: GPUUnit, readiness: UnitReadiness, worker: WorkerReadiness | None, now: datetime
 ) -> tuple[Condition, ...]:
     """Report whether the unit is ready, and whether it takes invocations if it is a worker."""
-    kind = ConditionType.SERVERLESS_READY
-    known = with_condition(unit.status.conditions, ready_condition(unit, readiness, now))
+    worker_type = ConditionType.SERVERLESS_READY
+    updated = with_condition(unit.status.conditions, ready_condition(unit, readiness, now))
     if worker is None:
-        return tuple(found for found in known if found.type != kind)
-    return with_condition(known, worker_condition(unit, worker, now))
+        return tuple(condition for condition in updated if condition.type != worker_type)
+    return with_condition(updated, worker_condition(unit, worker, now))
 
 
 def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> Condition:
@@ -115,12 +111,12 @@ def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> C
 
 def ready_condition(unit: GPUUnit, readiness: UnitReadiness, now: datetime) -> Condition:
     """Make the condition Ready of the unit."""
-    known = find_condition(unit.status.conditions, ConditionType.READY)
+    old = find_condition(unit.status.conditions, ConditionType.READY)
     return new_condition(
         ConditionType.READY,
         is_true=readiness.is_ready,
         reason=readiness.reason,
-        message=stable_message("" if known is None else known.message, readiness.message),
+        message=stable_message("" if old is None else old.message, readiness.message),
         observed_generation=unit.metadata.generation,
         now=now,
     )

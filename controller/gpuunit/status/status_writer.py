@@ -52,15 +52,15 @@ class UnitStatusWriter:
         unit = self._caches.units.get(key)
         if unit is None or not is_same_generation(unit.metadata, observed.metadata):
             return True
-        known = unit.status
-        published = outcome.service_address or ServiceAddress(known.service_name, known.access_url)
+        old = unit.status
+        address = outcome.service_address or ServiceAddress(old.service_name, old.access_url)
         readiness = self._with_stock_reason(key, outcome.readiness)
         observation = outcome.observation
         worker = self._worker_readiness(readiness, observation)
         status = next_status(
-            unit, readiness, worker, observation.workload, published, self._clock.now()
+            unit, readiness, worker, observation.workload, address, self._clock.now()
         )
-        if status == known:
+        if status == old:
             return True
         is_written = await self._patch_status(unit, status)
         if is_written:
@@ -69,8 +69,8 @@ class UnitStatusWriter:
 
     async def _patch_status(self, unit: GPUUnit, status: GPUUnitStatus) -> bool:
         """Patch with the resourceVersion: the server ignores the uid in a patch of a status."""
-        seen = {"resourceVersion": unit.metadata.resource_version}
-        body = {"metadata": seen, "status": merge_patch.create_merge_patch(unit.status, status)}
+        version = {"resourceVersion": unit.metadata.resource_version}
+        body = {"metadata": version, "status": merge_patch.create_merge_patch(unit.status, status)}
         try:
             await self._writer.patch(GPU_UNITS, key_of(unit), body, "status")
         except (ConflictError, NotFoundError):
@@ -94,9 +94,9 @@ class UnitStatusWriter:
 
     def _record_events(self, unit: GPUUnit, status: GPUUnitStatus) -> None:
         is_stock = self._namespaces.is_stock(key_of(unit))
-        for news in (
+        for event in (
             ignored_fields_event(unit) if is_stock else None,
             status_event(unit.status, status),
         ):
-            if news is not None:
-                record_event(self._recorder, object_reference(GPU_UNITS, unit), news)
+            if event is not None:
+                record_event(self._recorder, object_reference(GPU_UNITS, unit), event)

@@ -29,8 +29,8 @@ def missing_function_readiness(unit: GPUUnit, function: Function | None) -> Unit
     """
     if unit.spec.serverless is None or function is not None:
         return None
-    said = f"Function {unit.spec.serverless.function_name} does not exist (yet)"
-    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, said)
+    message = f"Function {unit.spec.serverless.function_name} does not exist (yet)"
+    return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, message)
 
 
 def worker_readiness(
@@ -41,8 +41,8 @@ def worker_readiness(
 ) -> WorkerReadiness:
     """Decide the readiness of the worker; ready means that the queue and the framework answer."""
     if readiness.is_ready:
-        said = f"the worker accepts invocations of {serverless.function_name}"
-        return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, said)
+        message = f"the worker accepts invocations of {serverless.function_name}"
+        return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, message)
     if readiness.phase is UnitPhase.FAILED:
         return WorkerReadiness(WorkerPhase.FAILED, WorkerReason.WORKER_FAILED, readiness.message)
     if function is None and not workload.current_pods:
@@ -50,20 +50,20 @@ def worker_readiness(
             WorkerPhase.PENDING, WorkerReason.FUNCTION_MISSING, readiness.message
         )
     if any(
-        is_container_running(found)
+        is_container_running(status)
         for pod in workload.current_pods
-        for found in worker_container_statuses(pod)
+        for status in worker_container_statuses(pod)
     ):
-        said = "the worker is running; it waits for the queue and the framework to respond"
-        return WorkerReadiness(WorkerPhase.STARTING, WorkerReason.WORKER_NOT_READY, said)
+        message = "the worker is running; it waits for the queue and the framework to respond"
+        return WorkerReadiness(WorkerPhase.STARTING, WorkerReason.WORKER_NOT_READY, message)
     secret = names.queue_secret_name(serverless.function_name)
-    said = f"{readiness.message}; it needs Secret {secret}, which the activator writes"
-    return WorkerReadiness.new(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, said)
+    message = f"{readiness.message}; it needs Secret {secret}, which the activator writes"
+    return WorkerReadiness.new(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, message)
 
 
 def worker_container_statuses(pod: Pod) -> list[ContainerStatus]:
     """Return the status of the worker's container; empty before it was created."""
-    return [found for found in pod.status.init_container_statuses if found.name == WORKER_CONTAINER]
+    return [item for item in pod.status.init_container_statuses if item.name == WORKER_CONTAINER]
 
 
 def is_container_running(container: ContainerStatus) -> bool:
