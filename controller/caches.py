@@ -45,7 +45,7 @@ BY_OWNER: Final = "owner"  # replica sets by the uid of their Deployment
 BY_UID: Final = "uid"  # units by their uid
 BY_POOL: Final = "pool"  # units by the name of their pool
 BY_SOURCE_STOCK_UID: Final = "source"  # units by the uid of their source stock
-BY_OPERATION: Final = "operation"  # units by the id of the operation that made or claims them
+BY_OPERATION: Final = "operation"  # units by the id of the operation that created or claims them
 BY_STORAGE: Final = "storage"  # units by the name of a storage that they mount
 BY_FUNCTION: Final = "function"  # units by the name of their function
 BY_PVC: Final = "claim"  # pods and pod owners by the PVCs that they use
@@ -111,7 +111,7 @@ def controller_uids(replica_set: ReplicaSet) -> Iterable[str]:
 
 
 def replica_set_pvc_names(replica_set: ReplicaSet) -> Iterable[str]:
-    """Return the PVC names of the pod template; empty for a revision that makes no pods."""
+    """Return the PVC names of the pod template; empty for a revision without replicas."""
     return replica_set.spec.template.spec.pvc_names if replica_set.spec.replicas else ()
 
 

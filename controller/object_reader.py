@@ -1,4 +1,4 @@
-"""Reader of operations, units and storages for decisions that a cache must not take."""
+"""Reader of operations, units and storages for decisions that need more than a cache."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -47,7 +47,7 @@ class ObjectReader:
         return ObjectKey(self._namespaces.stock, name)
 
     def cached_units_of(self, operation_id: str) -> list[GPUUnit]:
-        """Return the units that the operation made, and the stock that it claims."""
+        """Return the units that the operation created, and the stock that it claims."""
         return [
             unit
             for namespace in self._namespaces.units

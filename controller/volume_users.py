@@ -1,4 +1,4 @@
-"""Users of the volume of a PVC, present and possible; accessors do not count, they yield to all."""
+"""Users of the volume of a PVC, present and possible; accessors do not count."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,7 +14,7 @@ FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
 def pods_using_pvc(caches: Caches, pvc_key: ObjectKey) -> list[Pod]:
-    """Return the pods that have or want the volume."""
+    """Return the pods that use or will use the volume."""
     pods = caches.pods.by_index(pvc_key.namespace, BY_PVC, pvc_key.name)
     return [pod for pod in pods if pvc_key.name in used_pvc_names(pod)]
 

@@ -102,10 +102,9 @@ class ChildApplier(Generic[T]):
         return None
 
     async def _write(self, child: Child) -> None:
-        """Apply the body beside the fields of other owners.
+        """Apply the body and keep the fields of other field managers.
 
-        If the server rejects the merged object, patch instead, which removes list entries of other
-        owners.
+        If the server rejects the merged object, patch instead, which removes their list entries.
         """
         body = child.body
         if child.live is None:

@@ -64,7 +64,7 @@ def with_applied_hash(body: Mapping[str, Any], desired_hash: str) -> dict[str, A
 def make_child(
     kind: Kind[Any], body: Mapping[str, Any], live: LiveObject | None, failure_reason: StrEnum
 ) -> Child:
-    """Make a child whose whole body is hashed."""
+    """Create a child whose whole body is hashed."""
     return Child(kind, with_applied_hash(body, json_digest(body)), live, failure_reason)
 
 

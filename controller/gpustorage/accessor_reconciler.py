@@ -1,4 +1,4 @@
-"""Reconciler of a storage's accessor: it exists while it is wanted, on the node of the volume."""
+"""Reconciler of a storage's accessor: it exists while it is enabled, on the node of the volume."""
 
 from controller.apply.applier import ChildApplier
 from controller.apply.child import Child, make_child
@@ -33,7 +33,7 @@ class AccessorReconciler:
     async def reconcile_accessor(
         self, storage: GPUStorage, wait_reason: str | None
     ) -> AccessorState:
-        """Create or delete the accessor; with `wait_reason` it is wanted but cannot exist yet."""
+        """Create or delete the accessor; with `wait_reason` it is enabled but must wait."""
         if storage.spec.accessor is None or not storage.spec.accessor.enabled:
             await self._delete_children(storage)
             status = AccessorStatus(phase=AccessorPhase.DISABLED.value)

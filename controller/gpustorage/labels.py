@@ -41,7 +41,7 @@ def pod_labels(storage: GPUStorage, component: StorageComponent) -> dict[str, st
 
 
 def child_metadata(storage: GPUStorage, name: str, component: StorageComponent) -> dict[str, Any]:
-    """Make the metadata of a child that is deleted together with `storage`."""
+    """Build the metadata of a child that is deleted together with `storage`."""
     return {
         "namespace": storage.metadata.namespace,
         "name": name,

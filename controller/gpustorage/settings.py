@@ -7,7 +7,7 @@ from controller.namespaces import Namespaces
 
 @dataclass(frozen=True, slots=True)
 class StorageSettings:
-    """Settings from the configuration; an empty `default_class` means the cluster's own default."""
+    """Settings from the configuration; an empty `default_class` means the cluster's default."""
 
     namespaces: Namespaces
     default_storage_class_name: str

@@ -64,9 +64,9 @@ class StorageTriggers:
         return map(key_of, self._caches.storages.all())
 
     def on_name_release(self) -> Trigger:
-        """Return a trigger for the storage whose child waits for another owner's deleted object.
+        """Return a trigger for the storage whose child waited for the name of a deleted object.
 
-        The object had the child's name. Such deletions are too rare for an index.
+        The object had no controller. Such deletions are too rare for an index.
         """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:

@@ -1,4 +1,4 @@
-"""Reconciler of a storage's volume: requested once, grown if possible, never replaced."""
+"""Reconciler of a storage's volume: created once, expanded if possible, never replaced."""
 
 from controller.apply.applier import ChildApplier
 from controller.caches import Caches
@@ -44,7 +44,7 @@ class VolumeReconciler:
     async def reconcile_volume(
         self, storage: GPUStorage
     ) -> tuple[StorageReadiness, StorageBlocker | None]:
-        """Apply the PVC of the spec; do not replace a PVC that existed and is gone."""
+        """Apply the PVC of the spec; do not replace a PVC that was deleted."""
         pvc, storage_class = self.own_pvc_and_class(storage)
         if pvc is None and had_pvc(storage):
             return await self._confirm_pvc_deleted(storage), None

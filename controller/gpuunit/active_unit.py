@@ -78,7 +78,7 @@ class ActiveUnitReconciler:
         return self._caches.units.get(key_of(unit))
 
     async def _act(self, unit: GPUUnit) -> UnitBlocker | None:
-        """Bring the unit closer to running; return None unless something blocks it."""
+        """Apply the unit's next changes; return None unless the unit is blocked."""
         await self._nominator.nominate(self._observe(unit))
         invalid = invalid_spec_readiness(unit)
         if invalid is not None:

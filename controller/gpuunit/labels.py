@@ -38,7 +38,7 @@ def extra_pod_labels(unit: GPUUnit, settings: UnitSettings) -> dict[str, str]:
 
 
 def child_metadata(unit: GPUUnit, name: str) -> dict[str, Any]:
-    """Make the metadata of a child that is deleted together with `unit`."""
+    """Build the metadata of a child that is deleted together with `unit`."""
     return {
         "namespace": unit.metadata.namespace,
         "name": name,

@@ -49,7 +49,7 @@ class Observation:
 
 
 def observe_unit(caches: Caches, namespaces: Namespaces, unit: GPUUnit) -> Observation:
-    """Read the caches, without waiting in between: all parts are of the same moment."""
+    """Read the caches without an await, so that all parts are of the same moment."""
     workload = observe_workload(caches, unit)
     source = source_stock_of(unit)
     reservation = None if source is None else observe_reservation(caches, namespaces, source)

@@ -1,4 +1,4 @@
-"""Stock that a unit was made from."""
+"""Stock that a unit was created from."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class SourceStock:
 
 
 def source_stock_of(unit: GPUUnit) -> SourceStock | None:
-    """Read the annotations; None for a unit that was not made from stock."""
+    """Read the annotations; None for a unit that was not created from stock."""
     annotations = unit.metadata.annotations
     if wellknown.SOURCE_STOCK_UID_ANNOTATION not in annotations:
         return None
@@ -28,7 +28,7 @@ def source_stock_of(unit: GPUUnit) -> SourceStock | None:
 
 
 def is_claimed_for(stock: GPUUnit | None, source_stock: SourceStock) -> bool:
-    """Return whether the stock exists and is claimed by the operation that made the unit."""
+    """Return whether the stock exists and is claimed by the operation of the unit."""
     return (
         stock is not None
         and stock.metadata.uid == source_stock.uid

@@ -6,7 +6,7 @@ from shared.v1alpha1.storage_lock import StorageLock
 
 
 def is_lock_held_by(unit: GPUUnit, lock: StorageLock) -> bool:
-    """Return whether the unit has the lock, or the operation that made the unit took it."""
+    """Return whether the unit or the operation that created it holds the lock."""
     meta = unit.metadata
     if lock.uid:
         return lock.uid == meta.uid

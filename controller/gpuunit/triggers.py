@@ -33,7 +33,7 @@ class UnitTriggers:
         self._namespaces = namespaces
 
     def units_of_child(self, child: Pod | ReplicaSet) -> Iterable[ObjectKey]:
-        """Return the unit of the child; for a stock's child also the unit made from that stock."""
+        """Return the unit of the child; for a stock's child also the unit from that stock."""
         name = child.metadata.labels.get(wellknown.UNIT_LABEL)
         if name is None:
             return
@@ -57,7 +57,7 @@ class UnitTriggers:
         return keys
 
     def units_from_stock(self, stock: GPUUnit) -> Iterable[ObjectKey]:
-        """Return the unit that was made from the stock."""
+        """Return the unit that was created from the stock."""
         return self._units_from_stock_uid(stock.metadata.uid)
 
     def units_mounting(self, storage: GPUStorage) -> Iterable[ObjectKey]:
@@ -96,7 +96,7 @@ class UnitTriggers:
         return keys
 
     def units_of_operation(self, operation: Operation) -> Iterable[ObjectKey]:
-        """Return the units that the operation made, and the stock that it claims."""
+        """Return the units that the operation created, and the stock that it claims."""
         for namespace in self._namespaces.units:
             units = self._caches.units.by_index(
                 namespace, BY_OPERATION, operation.spec.operation_id
@@ -119,9 +119,9 @@ class UnitTriggers:
         return keys
 
     def on_name_release(self) -> Trigger:
-        """Return a trigger for the unit whose child waits for another owner's deleted object.
+        """Return a trigger for the unit whose child waited for the name of a deleted object.
 
-        The object had the child's name. Such deletions are too rare for an index.
+        The object had another owner. Such deletions are too rare for an index.
         """
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
@@ -138,7 +138,7 @@ class UnitTriggers:
         return keys
 
     def on_claim_counted(self) -> Trigger:
-        """Return a trigger for units whose stock claim a pool has just recorded, or never will."""
+        """Return a trigger for units whose stock claim a pool recorded or can no longer record."""
 
         def keys(old: Object | None, new: Object | None) -> Iterable[ObjectKey]:
             recorded = old.status.claimed if isinstance(old, StockPool) else ()

@@ -1,1 +1,1 @@
-"""Controller of operations: deletes them after the time in which replays may come."""
+"""Controller of operations: deletes them after their retention."""

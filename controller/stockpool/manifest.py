@@ -12,7 +12,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 
 def unit_manifest(pool: StockPool, name: str) -> dict[str, Any]:
-    """Make stock with the pool's resources; the pool owns it until an operation claims it."""
+    """Build stock with the pool's resources; the pool owns it until an operation claims it."""
     return {
         "metadata": {
             "namespace": pool.metadata.namespace,

@@ -10,8 +10,8 @@ from shared.v1alpha1 import names
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.stockpool import StockPool
 
-# A stock claim is recorded when a reconcile ends, so no reconcile may take as long as a large pool
-# needs.
+# A stock claim is recorded when a reconcile ends, so one reconcile must not create all units of
+# a large pool.
 MAX_CREATES: Final = 100
 
 
@@ -75,7 +75,7 @@ def max_unavailable(pool: StockPool) -> int:
 
 
 def create_count(pool: StockPool, kept: Sequence[GPUUnit]) -> int:
-    """Return how many units to create beside those that stay."""
+    """Return how many units to create in addition to those that stay."""
     missing = min(pool.spec.replicas - len(kept), MAX_CREATES)
     if pool.spec.max_unavailable is None:
         return missing
@@ -86,7 +86,7 @@ def create_count(pool: StockPool, kept: Sequence[GPUUnit]) -> int:
 def free_names(pool: str, limit: int, is_taken: Callable[[str], bool]) -> list[str]:
     """Return the names of `limit` new units, the lowest numbers first.
 
-    A process that decides twice, after a lost response or as a second leader, takes the same names,
+    A process that decides twice, after a lost response or as a second leader, uses the same names,
     and the server rejects the second create. So there are never more units than desired.
     """
     possible = (names.pool_unit_name(pool, number) for number in count())

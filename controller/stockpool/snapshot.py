@@ -49,7 +49,7 @@ class PoolSnapshotReader:
         return PoolSnapshot(pool, tuple(listing.items))
 
     def name_check(self, snapshot: PoolSnapshot) -> Callable[[str], bool]:
-        """Return a function that tells whether a unit name is taken.
+        """Return a function that returns whether a unit name is taken.
 
         The snapshot decides about units of the pool, the cache about other units.
         """

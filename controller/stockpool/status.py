@@ -26,7 +26,7 @@ from shared.v1alpha1.wellknown import POOL_LABEL
 class PoolReadiness(Readiness[PoolPhase, PoolReason]):
     """Readiness of a pool, as its status reports it.
 
-    A pool of no units is ready once none is left.
+    A pool of no units is ready when its last unit is deleted.
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ def next_status(
 
 
 def pool_ready_condition(pool: StockPool, readiness: PoolReadiness, now: datetime) -> Condition:
-    """Make the condition Ready of the pool."""
+    """Create the condition Ready of the pool."""
     return new_condition(
         ConditionType.READY,
         is_true=readiness.is_ready,

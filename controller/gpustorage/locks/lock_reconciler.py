@@ -28,9 +28,9 @@ from shared.v1alpha1.wellknown import MOUNT_FINALIZER
 
 
 class LockReconciler:
-    """Reconciler that suspects by the cache and confirms at the server.
+    """Reconciler that confirms at the server what the cache says before it releases a lock.
 
-    Writes only to the storage that was read.
+    It writes only to the storage that was read.
     """
 
     def __init__(

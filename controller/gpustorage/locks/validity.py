@@ -12,7 +12,7 @@ from shared.v1alpha1.storage_lock import StorageLock
 def is_unit_lock_orphaned(lock: StorageLock, storage_name: str, unit: GPUUnit | None) -> bool:
     """Return whether the unit has lost its lock.
 
-    The unit is gone; or it no longer mounts the storage, and its controller has observed that.
+    The unit is gone, or it no longer mounts the storage and its controller has observed that.
     """
     if unit is None or unit.metadata.uid != lock.uid:
         return True
@@ -38,7 +38,7 @@ def is_prepare_lock_orphaned(
 
 
 def created_unit_uid(operation: Operation | None) -> str:
-    """Return the uid of the unit that a finished operation made; empty if there is none."""
+    """Return the uid of the unit that a finished operation created; empty if there is none."""
     if operation is None or operation.status.phase != OperationPhase.SUCCEEDED:
         return ""
     return next((created.uid for created in operation.status.objects), "")

@@ -7,7 +7,7 @@ from shared.v1alpha1.storage_lock import StorageLock, parse_storage_lock
 
 
 def prepare_lock(storage: GPUStorage) -> StorageLock:
-    """Return the lock that an attempt takes, on the storage and on its copy source."""
+    """Return the lock that an attempt acquires, on the storage and on its copy source."""
     meta = storage.metadata
     attempt = recorded_prepare_status(storage).recovered_by
     return StorageLock(prepare=meta.name, uid=meta.uid, operation=attempt)

@@ -12,7 +12,7 @@ from shared.v1alpha1.storage_lock import lock_patch, parse_storage_lock, unlock_
 
 
 class PrepareLocks:
-    """Locks that are taken before the Job is created.
+    """Locks that are acquired before the Job is created.
 
     They are released when the Job ends, or here if no Job will be created.
     """
@@ -40,7 +40,7 @@ class PrepareLocks:
         await self._writer.patch(GPU_STORAGES, key_of(source), unlock_patch(source.metadata))
 
     async def _acquire_one(self, storage: GPUStorage, name: str) -> None:
-        """Take a lock, or confirm at the server that this attempt holds it."""
+        """Acquire a lock, or confirm at the server that this attempt holds it."""
         target = await self._reader.live_storage(name)
         if target is None or target.metadata.deletion_timestamp is not None:
             raise StaleCacheError(name)

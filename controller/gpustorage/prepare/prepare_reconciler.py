@@ -76,7 +76,7 @@ class PrepareReconciler:
         return [pod for pod in pods if is_controlled_by(pod.metadata, [job.metadata.uid])]
 
     async def _own_job(self, storage: GPUStorage) -> Job | None:
-        """Return the storage's own Job; a recorded Job counts as gone only if the server agrees."""
+        """Return the storage's own Job, from the server if it is recorded but not cached."""
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         recorded = recorded_prepare_status(storage)
         is_active = recorded.phase in (PreparePhase.PENDING, PreparePhase.RUNNING)
@@ -86,7 +86,7 @@ class PrepareReconciler:
         return job if is_own else None
 
     async def clean_up_job(self, storage: GPUStorage) -> None:
-        """Release the Job whose outcome is recorded in `storage`, and delete what is obsolete."""
+        """Release the Job whose outcome is recorded in `storage`, and delete an obsolete Job."""
         job = self._caches.jobs.get(prepare_job_key(key_of(storage)))
         if job is not None and not is_controlled_by(job.metadata, [storage.metadata.uid]):
             await self._release_predecessor_job(storage, job)

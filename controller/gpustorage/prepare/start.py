@@ -113,7 +113,7 @@ class PrepareStarter:
     async def _dry_run_blocker(
         self, storage: GPUStorage, prepare: PrepareSpec
     ) -> StorageBlocker | None:
-        """Return why the server would reject the Job; asked before any storage is locked for it."""
+        """Return why the server would reject the Job; called before a storage is locked for it."""
         failed = await self._applier.apply(storage, [self._network_policy_child(storage)])
         if failed is not None:
             return blocker_of_failure(failed)

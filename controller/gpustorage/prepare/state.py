@@ -1,6 +1,6 @@
 """State of a prepare and its next step, as pure functions.
 
-An attempt is identified by the recover request that it answers; the first attempt answers none. A
+An attempt is identified by its recover request; the first attempt has none. A
 recorded success is never repeated. A recorded failure is repeated only on request.
 """
 
@@ -27,7 +27,7 @@ class JobAction(Enum):
 
 
 def prepare_digest(prepare: PrepareSpec) -> str:
-    """Return the digest by which a later process recognises the same request."""
+    """Return the digest that identifies the prepare request for a later process."""
     return json_digest(msgspec.to_builtins(prepare))
 
 

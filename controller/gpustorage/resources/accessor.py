@@ -1,6 +1,6 @@
 """Manifests of the Deployment and the Service through which users browse a storage.
 
-Python's own file server lists folders, answers only GET and HEAD, and writes nothing. It needs no
+Python's own file server lists folders, accepts only GET and HEAD, and writes nothing. It needs no
 configuration and no capability. (The server of busybox lists no folders, and the program of the
 caddy image does not start without capabilities.)
 """
@@ -20,7 +20,7 @@ SERVER_COMMAND: Final = ("python", "-m", "http.server", str(ACCESSOR_PORT), "--d
 
 
 def accessor_service_manifest(storage: GPUStorage) -> dict[str, Any]:
-    """Make the Service, which gives the accessor an address in the cluster."""
+    """Build the Service, which is the accessor's address in the cluster."""
     port = {"name": "http", "port": ACCESSOR_PORT, "targetPort": ACCESSOR_PORT, "protocol": "TCP"}
     return {
         "metadata": _metadata(storage),
@@ -35,7 +35,7 @@ def accessor_service_manifest(storage: GPUStorage) -> dict[str, Any]:
 def accessor_deployment_manifest(
     storage: GPUStorage, settings: StorageSettings, node_name: str
 ) -> dict[str, Any]:
-    """Make the Deployment of one pod, on the node where the volume is in use, if any.
+    """Build the Deployment of one pod, on the node where the volume is in use, if any.
 
     The old pod stops before the new one starts.
     """

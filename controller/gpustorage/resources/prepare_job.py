@@ -15,15 +15,15 @@ DATA_DIR: Final = "/data"
 SOURCE_DIR: Final = "/source"
 # One retry covers a lost node; a program that fails twice will fail again.
 BACKOFF_LIMIT: Final = 1
-# Capabilities to copy the files of all users unchanged. Without the last one, folders that give
-# their group to new files would silently lose that bit.
+# Capabilities to copy the files of all users unchanged. Without FSETID, setgid folders would
+# silently lose that bit.
 COPY_CAPABILITIES: Final = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID")
 
 
 def prepare_job_manifest(
     storage: GPUStorage, prepare: PrepareSpec, attempt_id: str, settings: StorageSettings
 ) -> dict[str, Any]:
-    """Make the Job of one attempt; a finalizer keeps the Job until its outcome is recorded."""
+    """Build the Job of one attempt; a finalizer keeps the Job until its outcome is recorded."""
     metadata = child_metadata(
         storage, names.prepare_job_name(storage.metadata.name), StorageComponent.PREPARE
     )
@@ -48,7 +48,7 @@ def prepare_job_key(storage_key: ObjectKey) -> ObjectKey:
 
 
 def is_prepare_job_of(job: Job, storage_name: str) -> bool:
-    """Return whether the Job was made for this storage or an earlier one of that name."""
+    """Return whether the Job belongs to this storage or an earlier one of that name."""
     owners = job.metadata.owner_references
     return any(
         owner.controller and (owner.kind, owner.name) == (KIND, storage_name) for owner in owners
@@ -56,7 +56,7 @@ def is_prepare_job_of(job: Job, storage_name: str) -> bool:
 
 
 def attempt_id_of(job: Job) -> str:
-    """Return the recover request that the Job answers; empty for the first attempt."""
+    """Return the recover request that the Job is for; empty for the first attempt."""
     return job.metadata.annotations.get(wellknown.RECOVER_ANNOTATION, "")
 
 

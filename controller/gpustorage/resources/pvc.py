@@ -21,7 +21,7 @@ def pvc_child(
     storage_class: StorageClass | None,
     settings: StorageSettings,
 ) -> Child:
-    """Make the PVC; of an existing PVC only the size changes, its class stays."""
+    """Build the PVC; of an existing PVC only the size changes, its class stays."""
     class_name = (
         desired_storage_class_name(storage, settings) if pvc is None else pvc.storage_class_name
     )
@@ -32,7 +32,7 @@ def pvc_child(
 
 
 def pvc_manifest(storage: GPUStorage, size: str, storage_class_name: str) -> dict[str, Any]:
-    """Make the manifest of a volume for one node at a time; no class means the default one."""
+    """Build the manifest of a ReadWriteOnce volume; no class means the cluster's default."""
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": size}},
@@ -65,12 +65,12 @@ def desired_pvc_size(
 
 
 def is_expansion_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
-    """Return whether the spec asks for more than the PVC."""
+    """Return whether the spec requests more than the PVC."""
     return requested_size(storage) > Quantity.parse(pvc.requested_storage)
 
 
 def is_shrink_requested(storage: GPUStorage, pvc: PersistentVolumeClaim) -> bool:
-    """Return whether the spec asks for less than the volume has."""
+    """Return whether the spec requests less than the volume has."""
     return requested_size(storage) < Quantity.parse(pvc.capacity or pvc.requested_storage)
 
 

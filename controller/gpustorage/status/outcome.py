@@ -61,7 +61,7 @@ class StorageReconcileOutcome:
 
 
 def blocker_of_failure(failure: ApplyFailure) -> StorageBlocker:
-    """Return what a child that could not be applied means for its storage."""
+    """Return the blocker of a storage for a child that could not be applied."""
     message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:

@@ -14,17 +14,17 @@ class StorageReadiness(Readiness[StoragePhase, StorageReason]):
 
     @classmethod
     def ready(cls, reason: StorageReason, message: str) -> Self:
-        """Make the readiness of a storage that units can mount."""
+        """Create the readiness of a storage that units can mount."""
         return cls.new(StoragePhase.READY, reason, message)
 
     @classmethod
     def pending(cls, reason: StorageReason, message: str) -> Self:
-        """Make the readiness of a storage that may become ready without a change of its spec."""
+        """Create the readiness of a storage that may become ready without a change of its spec."""
         return cls.new(StoragePhase.PENDING, reason, message)
 
     @classmethod
     def failed(cls, reason: StorageReason, message: str) -> Self:
-        """Make the readiness of a storage that stays as it is until a user acts."""
+        """Create the readiness of a storage that stays failed until a user acts."""
         return cls.new(StoragePhase.FAILED, reason, message)
 
     def with_reason(self, reason: StorageReason, message: str) -> Self:

@@ -31,7 +31,7 @@ def orphaned_claim_reason(
 
 
 def claim_release_patch(stock: GPUUnit, pool: StockPool | None) -> dict[str, Any]:
-    """Return the patch that releases the stock claim and gives the stock back to its pool."""
+    """Return the patch that releases the stock claim and returns the stock to its pool."""
     metadata: dict[str, Any] = {
         "resourceVersion": stock.metadata.resource_version,
         **released_metadata(),

@@ -83,7 +83,7 @@ class Handoff:
         return admission
 
     async def delete_stray(self, unit: GPUUnit, message: str) -> None:
-        """Delete a unit that no operation wants; a unit of the same name may follow."""
+        """Delete a unit that no operation lists; another unit may get its name."""
         meta = unit.metadata
         self._recorder.warning(
             object_reference(GPU_UNITS, unit), EventReason.STRAY_DELETED, message
@@ -109,7 +109,7 @@ class Handoff:
     async def _delete_workload(self, stock_workload: Workload) -> None:
         """Delete the workload now: the garbage collector would do it too, but a user waits.
 
-        The Deployment goes first, so that no controller replaces the pods.
+        The Deployment is deleted first, so that no controller replaces the pods.
         """
         deployment = stock_workload.deployment
         if deployment is None:
@@ -123,7 +123,7 @@ class Handoff:
             await self._delete(PODS, pod)
 
     async def _delete(self, kind: Kind[T], target: T) -> None:
-        """Delete the object with this uid; it may be gone already."""
+        """Delete the object with this uid; it may be deleted already."""
         preconditions = Preconditions(uid=target.metadata.uid)
         with suppress(NotFoundError, ConflictError):
             await self._writer.delete(kind, key_of(target), preconditions)

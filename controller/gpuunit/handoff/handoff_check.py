@@ -1,4 +1,4 @@
-"""Decision whether a unit that was made from stock may start, by its operation alone."""
+"""Decision whether a unit from stock may start, by its operation alone."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -15,7 +15,7 @@ class HandoffDecision(Enum):
 
     ADMITTED = auto()  # the operation was completed with this unit
     ELIGIBLE = auto()  # the operation is open and can be completed with this unit
-    STRAY = auto()  # the operation is gone, has failed or made another unit
+    STRAY = auto()  # the operation is gone, has failed or created another unit
     STOCK_LOST = auto()  # the stock is gone or claimed by another operation
 
 

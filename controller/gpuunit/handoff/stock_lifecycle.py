@@ -65,9 +65,9 @@ class StockLifecycle:
         return True
 
     async def _orphaned_claim_reason(self, stock: GPUUnit) -> str | None:
-        """Return why the stock claim is void, None if it is valid.
+        """Return why the stock claim is invalid; None if it is valid.
 
-        The cache raises the suspicion, and the server confirms it.
+        An invalid claim in the cache is confirmed at the server.
         """
         operation_id = stock_claim.claiming_operation_id(stock)
         operation = self._reader.cached_operation(operation_id)

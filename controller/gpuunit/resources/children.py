@@ -26,7 +26,7 @@ from shared.v1alpha1.wellknown import APPLIED_HASH_ANNOTATION
 
 
 def network_policy_child(unit: GPUUnit, caches: Caches, settings: UnitSettings) -> Child:
-    """Make the NetworkPolicy; it is applied first, so that no pod runs without it."""
+    """Build the NetworkPolicy; it is applied first, so that no pod runs without it."""
     key = ObjectKey(unit.metadata.namespace, names.egress_policy_name(unit.metadata.name))
     return make_child(
         NETWORK_POLICIES,
@@ -37,7 +37,7 @@ def network_policy_child(unit: GPUUnit, caches: Caches, settings: UnitSettings) 
 
 
 def service_child(unit: GPUUnit, caches: Caches) -> Child | None:
-    """Make the Service; None for a unit without ports."""
+    """Build the Service; None for a unit without ports."""
     body = service_manifest(unit)
     if body is None:
         return None
@@ -46,7 +46,7 @@ def service_child(unit: GPUUnit, caches: Caches) -> Child | None:
 
 
 def deployment_child(observation: Observation, caches: Caches, settings: UnitSettings) -> Child:
-    """Make the Deployment; its hash ignores whether the old pod stops first.
+    """Build the Deployment; its hash ignores whether the old pod stops first.
 
     That setting changes twice in every rollout.
     """
@@ -70,7 +70,7 @@ def deployment_child(observation: Observation, caches: Caches, settings: UnitSet
 def desired_deployment(
     unit: GPUUnit, settings: UnitSettings, live: Deployment | None, workload: Workload
 ) -> dict[str, Any]:
-    """Make the manifest of the Deployment.
+    """Build the manifest of the Deployment.
 
     Changed labels or a new image of the worker alone restart no pod: they are applied together
     with the next other change, or if the worker's image cannot be pulled.

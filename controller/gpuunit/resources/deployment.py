@@ -18,7 +18,7 @@ def deployment_manifest(
     *,
     stop_old_pod_first: bool,
 ) -> dict[str, Any]:
-    """Make a Deployment of one pod; `stop_old_pod_first` allows that none runs in between."""
+    """Build a Deployment of one pod; with `stop_old_pod_first` none may run during a rollout."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     return {
         "metadata": child_metadata(unit, names.unit_child_name(unit.metadata.name)),

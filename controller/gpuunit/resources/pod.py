@@ -34,7 +34,7 @@ SHARED_MEMORY_VOLUME: Final = "shared-memory"
 def pod_template(
     unit: GPUUnit, settings: UnitSettings, extra_labels: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Make the pod template; of two equal labels the product's wins."""
+    """Build the pod template; of two equal labels the product's wins."""
     is_stock = settings.namespaces.is_stock(key_of(unit))
     role = _stock_pod_spec(unit, settings.pause_image) if is_stock else _active_pod_spec(unit)
     spec = {**pod_security_fields(), **node_constraints(unit.spec), **role}
@@ -46,7 +46,7 @@ def pod_template(
 
 
 def _stock_pod_spec(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
-    """Make the pod of stock: it does nothing but hold its resources on a node."""
+    """Build the pod of stock: it does nothing but hold its resources on a node."""
     return {
         "priorityClassName": wellknown.STOCK_PRIORITY_CLASS,
         "terminationGracePeriodSeconds": 1,  # a user waits for the node
@@ -55,7 +55,7 @@ def _stock_pod_spec(unit: GPUUnit, pause_image: str) -> dict[str, Any]:
 
 
 def _active_pod_spec(unit: GPUUnit) -> dict[str, Any]:
-    """Make the pod that runs the user's program."""
+    """Build the pod that runs the user's program."""
     spec = unit.spec
     volumes = [*_shared_memory_volumes(spec), *_storage_volumes(spec.storage_mounts)]
     optional = {
@@ -73,7 +73,7 @@ def _active_pod_spec(unit: GPUUnit) -> dict[str, Any]:
 
 
 def _active_container(unit: GPUUnit) -> dict[str, Any]:
-    """Make the container of the user's program."""
+    """Build the container of the user's program."""
     template = unit.spec.template or WorkloadTemplate()
     mounts = [_storage_volume_mount(mount) for mount in unit.spec.storage_mounts]
     workload = {
@@ -124,7 +124,7 @@ def declared_ports(unit: GPUUnit) -> tuple[Port, ...]:
 
 
 def _shared_memory_volumes(spec: GPUUnitSpec) -> list[dict[str, Any]]:
-    """Make the volume of /dev/shm, as frameworks need more than the 64 MiB of a container.
+    """Build the volume of /dev/shm, as frameworks need more than the 64 MiB of a container.
 
     Empty if the user mounts a storage there.
     """
@@ -161,7 +161,7 @@ def _shared_memory_size(spec: GPUUnitSpec) -> Quantity:
 
 
 def _storage_volumes(mounts: Sequence[StorageMount]) -> list[dict[str, Any]]:
-    """Make one volume per storage; its PersistentVolumeClaim has the storage's name."""
+    """Build one volume per storage; its PersistentVolumeClaim has the storage's name."""
     return [
         {
             "name": names.storage_volume_name(storage),

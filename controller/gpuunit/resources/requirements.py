@@ -1,4 +1,4 @@
-"""Resources of a unit's containers, and the nodes that may take its pod."""
+"""Resources of a unit's containers, and the constraints on the node of its pod."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ _MILLI: Final = NANOS_PER_UNIT // 1000
 
 
 def container_resources(unit_resources: UnitResources) -> dict[str, Any]:
-    """Make the resources of the unit's container, with equal requests and limits."""
+    """Build the resources of the unit's container, with equal requests and limits."""
     amounts = {"cpu": unit_resources.cpu, "memory": unit_resources.memory}
     if unit_resources.gpu:
         amounts[unit_resources.gpu_resource] = str(unit_resources.gpu)

@@ -11,7 +11,7 @@ from shared.v1alpha1.template import Port
 
 
 def service_manifest(unit: GPUUnit) -> dict[str, Any] | None:
-    """Make the Service of all declared ports; None without ports."""
+    """Build the Service of all declared ports; None without ports."""
     if not declared_ports(unit):
         return None
     return {

@@ -24,7 +24,7 @@ WORKER_GID: Final = 10809
 def worker_container(
     unit: GPUUnit, serverless: ServerlessSpec, settings: SidecarSettings
 ) -> dict[str, Any]:
-    """Make the sidecar: it starts before the program and ends after it.
+    """Build the sidecar: it starts before the program and ends after it.
 
     The program never waits for it; that is why it has no startup probe.
     """

@@ -34,9 +34,9 @@ def choose_nomination(
 ) -> Nomination | None:
     """Choose the first suitable node of a holder for a pod that the scheduler could not place.
 
-    A pod of claimed stock only needs to hold enough GPUs. A pod of the unit itself needs to hold
-    all that is requested: otherwise it would be stopped for nothing. None if there is no such node,
-    or if the pod is nominated to one already.
+    A pod of claimed stock only needs to hold enough GPUs. A pod of the unit itself must hold all
+    requested resources: otherwise its stop would not help. None if there is no such node, or if the
+    pod is nominated to one already.
     """
     if pending_pod is None or not is_unschedulable(pending_pod):
         return None

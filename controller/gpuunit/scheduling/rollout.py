@@ -1,7 +1,7 @@
 """Decision when the old pod of a rollout stops for the new one.
 
 Before that the Deployment may not stop the old pod (maxUnavailable 0). With maxUnavailable 1 the
-deployment controller scales the old ReplicaSet down and makes no replacement of the old template.
+deployment controller scales the old ReplicaSet down and creates no replacement of the old template.
 """
 
 from collections.abc import Mapping

@@ -37,7 +37,7 @@ def diagnose_workload(
 
 
 def diagnose_pod(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
-    """Report scheduling, then images, then waiting, then crashes, then the node; None if well."""
+    """Report scheduling, images, waiting, crashes and the node, in this order; None if healthy."""
     if not pod.spec.node_name:
         return diagnose_scheduling(pod)
     containers = (*pod.status.init_container_statuses, *pod.status.container_statuses)
@@ -86,7 +86,7 @@ def diagnose_crash(container: ContainerStatus) -> UnitReadiness | None:
 
 
 def diagnose_node(pod: Pod, nodes: Mapping[str, Node]) -> UnitReadiness | None:
-    """Report a node that is gone or not ready: its pods may still have the condition Ready."""
+    """Report a node that is deleted or not ready: its pods may still have the condition Ready."""
     node = nodes.get(pod.spec.node_name)
     if node is not None and is_node_ready(node):
         return None

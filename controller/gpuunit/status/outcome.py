@@ -35,7 +35,7 @@ def outcome_of_blocker(observation: Observation, blocker: UnitBlocker) -> UnitRe
 
 
 def blocker_of_failure(failure: ApplyFailure) -> UnitBlocker:
-    """Return what a child that could not be applied means for its unit."""
+    """Return the blocker of a unit for a child that could not be applied."""
     message = failure.message
     match failure.kind:
         case ApplyFailureKind.TERMINATING:

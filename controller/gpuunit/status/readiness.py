@@ -23,17 +23,17 @@ class UnitReadiness(Readiness[UnitPhase, UnitReason]):
 
     @classmethod
     def ready(cls, reason: UnitReason, message: str) -> Self:
-        """Make the readiness of a unit that does its work."""
+        """Create the readiness of a unit that works."""
         return cls.new(UnitPhase.READY, reason, message)
 
     @classmethod
     def progressing(cls, reason: UnitReason, message: str) -> Self:
-        """Make the readiness of a unit that may become ready without a change of its spec."""
+        """Create the readiness of a unit that may become ready without a change of its spec."""
         return cls.new(UnitPhase.PROGRESSING, reason, message)
 
     @classmethod
     def failed(cls, reason: UnitReason, message: str) -> Self:
-        """Make the readiness of a unit that stays as it is until a user acts."""
+        """Create the readiness of a unit that stays failed until a user acts."""
         return cls.new(UnitPhase.FAILED, reason, message)
 
 

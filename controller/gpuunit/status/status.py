@@ -89,7 +89,7 @@ def next_status(
 def conditions(
     unit: GPUUnit, readiness: UnitReadiness, worker: WorkerReadiness | None, now: datetime
 ) -> tuple[Condition, ...]:
-    """Report whether the unit is ready, and whether it takes invocations if it is a worker."""
+    """Report whether the unit is ready, and whether it accepts invocations if it is a worker."""
     worker_type = ConditionType.SERVERLESS_READY
     updated = with_condition(unit.status.conditions, ready_condition(unit, readiness, now))
     if worker is None:
@@ -98,7 +98,7 @@ def conditions(
 
 
 def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> Condition:
-    """Make the condition ServerlessReady of a worker."""
+    """Create the condition ServerlessReady of a worker."""
     return new_condition(
         ConditionType.SERVERLESS_READY,
         is_true=worker.is_ready,
@@ -110,7 +110,7 @@ def worker_condition(unit: GPUUnit, worker: WorkerReadiness, now: datetime) -> C
 
 
 def ready_condition(unit: GPUUnit, readiness: UnitReadiness, now: datetime) -> Condition:
-    """Make the condition Ready of the unit."""
+    """Create the condition Ready of the unit."""
     old = find_condition(unit.status.conditions, ConditionType.READY)
     return new_condition(
         ConditionType.READY,

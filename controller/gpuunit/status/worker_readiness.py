@@ -39,7 +39,7 @@ def worker_readiness(
     workload: Workload,
     function: Function | None,
 ) -> WorkerReadiness:
-    """Decide the readiness of the worker; ready means that the queue and the framework answer."""
+    """Decide the readiness of the worker; ready means that the queue and the framework respond."""
     if readiness.is_ready:
         message = f"the worker accepts invocations of {serverless.function_name}"
         return WorkerReadiness(WorkerPhase.READY, WorkerReason.WORKER_READY, message)
