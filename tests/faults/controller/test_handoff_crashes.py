@@ -14,7 +14,7 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.faults.crashing_rest_client import run_crashing_controller
 from tests.support.wait.first_of import wait_for_first
 
-ENOUGH_WRITES = 16
+MAX_WRITES = 16
 
 pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
@@ -31,35 +31,33 @@ async def test_a_hand_off_survives_a_crash_at_every_write(
             installation, stock_unit_manifests(), namespace=installation.namespaces.stock
         )
     lines: list[str] = []
-    for number, each in enumerate(stock):
-        order = new_create(f"u{number}", each)
-        dies_at, after_sending = number // 2 + 1, number % 2 == 1
-        last_call = await handed_over_in_spite_of_a_crash(
-            installation, order, dies_at, after_sending
-        )
+    for number, stock_unit in enumerate(stock):
+        order = new_create(f"u{number}", stock_unit)
+        crash_at_write, after_sending = number // 2 + 1, number % 2 == 1
+        last_call = await hand_over_with_crash(installation, order, crash_at_write, after_sending)
         await assert_no_eviction(installation)
         if not last_call:
             break
         lines.append(last_call)
 
-    assert len(lines) < len(stock), f"the hand-off did not end within {ENOUGH_WRITES} writes"
+    assert len(lines) < len(stock), f"the hand-off did not end within {MAX_WRITES} writes"
     assert any("/pods/" in line and "/status" in line for line in lines), lines
     assert any(line.startswith("DELETE") for line in lines), lines
 
 
-async def handed_over_in_spite_of_a_crash(
-    site: IsolatedInstallation, order: CreateUnitSteps, dies_at: int, after_sending: bool
+async def hand_over_with_crash(
+    site: IsolatedInstallation, order: CreateUnitSteps, crash_at_write: int, after_sending: bool
 ) -> str:
     """Return the call at which the controller died; empty if the hand-off needed fewer calls."""
     async with run_crashing_controller(
-        site, crash_at_write=dies_at, after_sending=after_sending
-    ) as mortal:
+        site, crash_at_write=crash_at_write, after_sending=after_sending
+    ) as client:
         await api_steps.create_unit(site, order)
         await wait_for_first(
-            site.wait_unit_reason(order.unit_name, "UnitReady"), mortal.crashed.wait()
+            site.wait_unit_reason(order.unit_name, "UnitReady"), client.crashed.wait()
         )
     async with run_controller(site):
         unit = await site.wait_unit_reason(order.unit_name, "UnitReady")
         await site.wait_gone("gpuunits", order.stock_name, namespace=site.namespaces.stock)
-    assert unit["status"]["nodeName"] == order.stock["status"]["nodeName"], mortal.fatal_call
-    return mortal.fatal_call
+    assert unit["status"]["nodeName"] == order.stock["status"]["nodeName"], client.fatal_call
+    return client.fatal_call

@@ -45,8 +45,8 @@ NAMES = [f"n{number}" for number in range(10)]
 
 @pytest.fixture
 async def client(control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(control_plane.layout.admin_kubeconfig) as made:
-        yield made
+    async with connect_client(control_plane.layout.admin_kubeconfig) as client:
+        yield client
 
 
 @asynccontextmanager
@@ -97,7 +97,7 @@ async def pause_server(plane: ControlPlane) -> None:
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["list", "streaming"])
 @pytest.mark.parametrize("fault", [kill_server, kill_etcd, kill_both, pause_server])
-async def test_the_store_is_right_after_the_server_was_away(
+async def test_the_store_is_correct_after_the_server_was_unavailable(
     control_plane: ControlPlane,
     client: Client,
     namespace: str,
@@ -163,7 +163,7 @@ def through(plane: ControlPlane, proxy: TCPProxy) -> Path:
 
 
 @pytest.mark.parametrize("fault", ["cut", "half_close"])
-async def test_the_store_is_right_after_connections_broke_in_the_middle(
+async def test_the_store_is_correct_after_connections_were_cut(
     control_plane: ControlPlane, client: Client, namespace: str, fault: str
 ) -> None:
     async with proxied(control_plane, namespace) as (proxy, informer, replica):
@@ -177,7 +177,7 @@ async def test_the_store_is_right_after_connections_broke_in_the_middle(
         await wait_equal(informer, replica, control_plane.admin, namespace)
 
 
-async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
+async def test_a_stalled_connection_is_closed_and_the_store_is_correct_again(
     control_plane: ControlPlane,
     client: Client,
     namespace: str,
@@ -194,7 +194,7 @@ async def test_a_stalled_connection_is_given_up_and_the_store_is_right_again(
         assert proxy.accepted_count > before
 
 
-async def test_the_longest_line_that_a_server_sends_is_read_whole(
+async def test_the_longest_line_that_a_server_sends_is_read_completely(
     control_plane: ControlPlane, notes_admin: AdminClient, client: Client, namespace: str
 ) -> None:
     """Check the largest object.
@@ -209,11 +209,11 @@ async def test_the_longest_line_that_a_server_sends_is_read_whole(
         await notes_admin.create(f"/apis/tests.local/v1/namespaces/{namespace}/notes", body)
         await eventually(
             lambda: asyncio.sleep(0, informer.store.get(ObjectKey(namespace, "big"))),
-            lambda found: found is not None and found.spec.size == 7,
+            lambda note: note is not None and note.spec.size == 7,
         )
 
 
-async def test_no_connection_and_no_task_is_left_when_an_informer_stops(
+async def test_an_informer_that_stops_leaves_no_connection_and_no_task(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     before = asyncio.all_tasks()

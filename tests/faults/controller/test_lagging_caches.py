@@ -45,10 +45,10 @@ async def runs(site: IsolatedInstallation, name: str) -> None:
 
     async def deployments() -> list[dict[str, Any]]:
         return [
-            found
-            for found in await site.list("deployments")
-            if found["metadata"]["name"] == f"unit-{name}"
-            and found.get("status", {}).get("availableReplicas") == 1
+            deployment
+            for deployment in await site.list("deployments")
+            if deployment["metadata"]["name"] == f"unit-{name}"
+            and deployment.get("status", {}).get("availableReplicas") == 1
         ]
 
     await eventually(deployments, timeout_seconds=MAX_WATCH_GAP_SECONDS)
@@ -64,12 +64,12 @@ async def test_the_operation_of_a_unit_is_kept_while_the_unit_cache_lags(
     ) as controller:
         await api_steps.wait_operation_sweep(installation, order)
         unit = await api_steps.create_unit(installation, order)
-        made = {
+        reference = {
             "kind": "GPUUnit",
             "namespace": installation.namespaces.instance,
             "name": order.unit_name,
         }
-        objects = [{**made, "uid": unit["metadata"]["uid"]}]
+        objects = [{**reference, "uid": unit["metadata"]["uid"]}]
         await api_steps.write_operation_status(
             installation, order, {"phase": "Succeeded", "objects": objects}
         )
@@ -80,7 +80,7 @@ async def test_the_operation_of_a_unit_is_kept_while_the_unit_cache_lags(
     assert started["metadata"]["uid"] == unit["metadata"]["uid"]
 
 
-THEIRS: dict[str, dict[str, Any]] = {
+FOREIGN: dict[str, dict[str, Any]] = {
     "services": {
         "metadata": {"name": "unit-mine"},
         "spec": {"selector": {"app": "other"}, "ports": [{"port": 1}]},
@@ -95,19 +95,19 @@ THEIRS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("kind", "plural"), [(SERVICES, "services"), (NETWORK_POLICIES, "networkpolicies")]
 )
-async def test_a_foreign_child_object_is_left_alone_while_the_cache_lags(
+async def test_a_foreign_child_object_is_not_changed_while_the_cache_lags(
     installation: IsolatedInstallation, kind: Kind[Any], plural: str
 ) -> None:
     async with run_lagging_controller(installation, kind) as controller:
         await installation.create("gpuunits", user_unit_manifest("first"))
         await installation.wait_unit_reason("first", "UnitReady")
-        theirs = await installation.create(plural, THEIRS[plural])
+        foreign = await installation.create(plural, FOREIGN[plural])
         await installation.create("gpuunits", user_unit_manifest("mine", template=PORTS))
         await installation.create("gpuunits", user_unit_manifest("last"))
         await installation.wait_unit_reason("last", "UnitReady")
         controller.catch_up()
         await installation.wait_unit_reason("mine", "ChildConflict")
-        left = await installation.admin.get(installation.path(plural, theirs["metadata"]["name"]))
+        after = await installation.admin.get(installation.path(plural, foreign["metadata"]["name"]))
 
-    assert left["spec"] == theirs["spec"]
-    assert "ownerReferences" not in left["metadata"]
+    assert after["spec"] == foreign["spec"]
+    assert "ownerReferences" not in after["metadata"]

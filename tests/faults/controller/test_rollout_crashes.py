@@ -50,56 +50,60 @@ async def test_a_unit_keeps_its_gpu_in_spite_of_a_crash_after_every_write(
     on timing, so one controller dies at the nomination for certain.
     """
     async with run_controller(installation):
-        places = list(nodes_of(await fill_cluster(installation, user_unit_manifests(SLOW))).items())
+        unit_nodes = list(
+            nodes_of(await fill_cluster(installation, user_unit_manifests(SLOW))).items()
+        )
     nominator = run_crashing_controller(
         installation, crash_at_write=1, after_sending=True, is_counted=nominates
     )
-    assert await survived(installation, disturb, places.pop(), nominator)
+    assert await survived(installation, disturb, unit_nodes.pop(), nominator)
     lines: list[str] = []
-    for dies_at, place in enumerate(places, start=1):
-        mortal = run_crashing_controller(installation, crash_at_write=dies_at, after_sending=True)
-        line = await survived(installation, disturb, place, mortal)
+    for dies_at, unit_node in enumerate(unit_nodes, start=1):
+        controller = run_crashing_controller(
+            installation, crash_at_write=dies_at, after_sending=True
+        )
+        line = await survived(installation, disturb, unit_node, controller)
         if not line:
             break
         lines.append(line)
 
-    assert len(lines) < len(places), lines
+    assert len(lines) < len(unit_nodes), lines
 
 
 async def survived(
     site: IsolatedInstallation,
     disturb: Disturb,
-    place: tuple[str, str],
-    dying: AbstractAsyncContextManager[CrashingRestClient],
+    unit_node: tuple[str, str],
+    controller: AbstractAsyncContextManager[CrashingRestClient],
 ) -> str:
     """Disturb a unit; return the write at which the controller died.
 
     The result is empty if the controller lived.
     """
-    name, node = place
+    name, node = unit_node
     (old,) = await unit_pods(site, name)
-    async with dying as mortal:
+    async with controller as client:
         await disturb(site, name, old)
-        await wait_for_first(replaced(site, name, old), mortal.crashed.wait())
+        await wait_for_first(wait_replaced(site, name, old), client.crashed.wait())
     async with run_controller(site):
-        unit = await replaced(site, name, old)
-    assert unit["status"]["nodeName"] == node, mortal.fatal_call
+        unit = await wait_replaced(site, name, old)
+    assert unit["status"]["nodeName"] == node, client.fatal_call
     await assert_no_eviction(site)
-    return mortal.fatal_call
+    return client.fatal_call
 
 
 def nominates(line: str) -> bool:
     return "/pods/" in line and line.endswith("/status")
 
 
-async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str, Any]:
+async def wait_replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str, Any]:
     """Let the old pod end once its node is nominated.
 
     Return the unit when another pod runs for it.
     """
     await eventually(
         lambda: unit_pods(site, name),
-        lambda pods: any(has_place(pod) for pod in pods if not is_same(pod, old)),
+        lambda pods: any(has_node_or_nomination(pod) for pod in pods if not is_same(pod, old)),
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
     with suppress(ApiStatusError):  # the old pod may have ended before the crash
@@ -111,7 +115,7 @@ async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str,
     )
     await eventually(
         lambda: site.admin.get(site.path("deployments", f"unit-{name}")),
-        lambda found: found["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0,
+        lambda deployment: deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0,
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
     return await eventually(
@@ -119,7 +123,7 @@ async def replaced(site: IsolatedInstallation, name: str, old: Pod) -> dict[str,
     )
 
 
-def has_place(pod: Pod) -> bool:
+def has_node_or_nomination(pod: Pod) -> bool:
     return "nominatedNodeName" in pod["status"] or "nodeName" in pod["spec"]
 
 

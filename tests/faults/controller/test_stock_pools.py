@@ -26,8 +26,8 @@ from tests.support.wait.eventually import eventually
 
 @pytest.fixture
 async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as client:
+        yield client
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ async def test_a_pool_controller_with_a_lagging_cache_never_exceeds_the_replicas
         assert census.max_unclaimed == 4
 
 
-async def test_a_second_leader_with_an_old_cache_makes_nothing_more_and_counts_nothing_twice(
+async def test_a_second_leader_with_an_old_cache_creates_no_extra_unit_and_counts_none_twice(
     client: Client, stock: StockPoolFixture
 ) -> None:
     source = LaggingSource(client, GPU_UNITS)
@@ -89,39 +89,39 @@ async def knows(controller: InProcessStockPoolController, stock: StockPoolFixtur
     return controller.caches.pools.get(stock.key) == await stock.get_pool()
 
 
-async def test_a_pool_controller_that_loses_answers_never_exceeds_the_replicas(
+async def test_a_pool_controller_that_loses_responses_never_exceeds_the_replicas(
     client: Client, stock: StockPoolFixture
 ) -> None:
-    deaf = LostAnswerClient(client, every=3)
+    lossy = LostAnswerClient(client, every=3)
     await stock.create_pool(20)
     async with (
         record_unit_counts(client, stock.namespace) as census,
         run_fake_unit_reconciler(stock),
     ):
         for turn in range(1, 4):
-            await keep(deaf, stock, consumed=turn - 1)
+            await run_until_converged(lossy, stock, consumed=turn - 1)
             await disturb(stock, turn)
-        await keep(deaf, stock, consumed=3)
+        await run_until_converged(lossy, stock, consumed=3)
         await census.wait_caught_up()
         assert census.max_unclaimed == 20
-    assert deaf.lost_answers > 6
+    assert lossy.lost_answers > 6
 
 
-async def test_a_claim_that_comes_before_a_removal_wins(
+async def test_a_unit_that_is_claimed_before_its_deletion_is_kept(
     client: Client, stock: StockPoolFixture
 ) -> None:
     await stock.create_pool(2)
     async with InProcessStockPoolController(client, stock.namespace).run():
         await stock.wait_unclaimed("warm-0", "warm-1")
     await stock.patch_pool(replicas=1)
-    overtaken = ConflictingWriteClient(client, lambda: stock.claim_unit("warm-1"))
-    async with InProcessStockPoolController(overtaken, stock.namespace).run():
+    conflicting = ConflictingWriteClient(client, lambda: stock.claim_unit("warm-1"))
+    async with InProcessStockPoolController(conflicting, stock.namespace).run():
         pool = await stock.wait_pool(lambda pool: pool.status.claimed)
         await stock.wait_unclaimed("warm-0")
     assert pool.status.claimed == ((await stock.get_unit("warm-1")).metadata.uid,)
 
 
-async def test_a_count_that_another_leader_has_taken_is_not_undone(
+async def test_the_count_of_another_leader_is_not_overwritten(
     client: Client, stock: StockPoolFixture
 ) -> None:
     await stock.create_pool(1)
@@ -136,10 +136,10 @@ async def test_a_count_that_another_leader_has_taken_is_not_undone(
         counted = {"allocated": 7, "claimed": None}
         await client.patch_status(STOCK_POOLS, stock.key, counted)
 
-    overtaken = ConflictingWriteClient(client, count_more)
-    async with InProcessStockPoolController(overtaken, stock.namespace).run():
+    conflicting = ConflictingWriteClient(client, count_more)
+    async with InProcessStockPoolController(conflicting, stock.namespace).run():
         await stock.wait_pool(lambda pool: pool.status.allocated)
-    assert overtaken.has_written
+    assert conflicting.has_written
     assert (await stock.get_pool()).status.allocated == 7
 
 
@@ -152,32 +152,32 @@ async def test_a_pool_is_correct_after_its_controller_crashes_at_any_write(
         record_unit_counts(client, stock.namespace) as census,
         run_fake_unit_reconciler(stock),
     ):
-        await keep(client, stock, consumed=0)
+        await run_until_converged(client, stock, consumed=0)
         turn = 1
-        while await dies(CrashingClient(client, turn, moment), stock, turn):
-            await keep(client, stock, consumed=turn)
+        while await crashes(CrashingClient(client, turn, moment), stock, turn):
+            await run_until_converged(client, stock, consumed=turn)
             turn += 1
         await census.wait_caught_up()
         assert census.max_unclaimed == 3
     assert turn > 6  # else the disturbance caused too few writes
 
 
-async def dies(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bool:
+async def crashes(writes: CrashingClient, stock: StockPoolFixture, turn: int) -> bool:
     """Return whether a controller that writes with `writes` dies during a disturbance."""
     await disturb(stock, turn)
 
     async def is_over() -> bool:
-        return writes.is_dead or await ended(stock, turn)
+        return writes.is_dead or await has_converged(stock, turn)
 
     async with InProcessStockPoolController(writes, stock.namespace).run():
         await eventually(is_over)
     return writes.is_dead
 
 
-async def keep(client: Client, stock: StockPoolFixture, consumed: int) -> None:
+async def run_until_converged(client: Client, stock: StockPoolFixture, consumed: int) -> None:
     """Run a controller until the pool has converged."""
     async with InProcessStockPoolController(client, stock.namespace).run():
-        await eventually(lambda: ended(stock, consumed))
+        await eventually(lambda: has_converged(stock, consumed))
 
 
 async def disturb(stock: StockPoolFixture, turn: int) -> None:
@@ -189,7 +189,7 @@ async def disturb(stock: StockPoolFixture, turn: int) -> None:
     await stock.patch_pool(memory=f"{turn + 1}Gi")
 
 
-async def ended(stock: StockPoolFixture, consumed: int) -> bool:
+async def has_converged(stock: StockPoolFixture, consumed: int) -> bool:
     """Return whether the pool is full of the right units and has counted each lost unit."""
     pool = await stock.get_pool()
     fresh = pool.status.observed_generation == pool.metadata.generation

@@ -34,8 +34,8 @@ from tests.support.faults.crashing_rest_client import run_crashing_controller
 from tests.support.wait.eventually import eventually
 from tests.support.wait.first_of import wait_for_first
 
-ENOUGH_WRITES = 40
-AT_ONCE = 6  # sites in parallel: most of the time is spent in waiting
+MAX_WRITES = 40
+MAX_CONCURRENT_SITES = 6  # sites in parallel: most of the time is spent in waiting
 NAME = "data"
 
 pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
@@ -43,43 +43,45 @@ pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 Part = Callable[[IsolatedInstallation], Coroutine[Any, Any, None]]
 
 
-async def survives_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
+async def survive_every_write(plane: ControlPlane, begin: Part, end: Part) -> list[str]:
     """Test one site for each write, crashing before and after it took effect; return the last
     calls.
     """
     calls: list[str] = []
-    for first in range(0, 2 * ENOUGH_WRITES, AT_ONCE):
-        numbers = range(first, first + AT_ONCE)
+    for first in range(0, 2 * MAX_WRITES, MAX_CONCURRENT_SITES):
+        numbers = range(first, first + MAX_CONCURRENT_SITES)
         async with asyncio.TaskGroup() as group:
-            runs = [group.create_task(survives(plane, begin, end, number)) for number in numbers]
+            runs = [
+                group.create_task(survive_crash(plane, begin, end, number)) for number in numbers
+            ]
         calls += [run.result() for run in runs if run.result()]
         if not all(run.result() for run in runs):
             return calls
-    raise AssertionError(f"not done within {ENOUGH_WRITES} writes: {calls}")
+    raise AssertionError(f"not done within {MAX_WRITES} writes: {calls}")
 
 
-async def survives(plane: ControlPlane, begin: Part, end: Part, number: int) -> str:
+async def survive_crash(plane: ControlPlane, begin: Part, end: Part, number: int) -> str:
     """Return the call at which the controller died; empty if there were fewer calls."""
-    dies_at, after_sending = number // 2 + 1, number % 2 == 1
+    crash_at_write, after_sending = number // 2 + 1, number % 2 == 1
     async with new_isolated_installation(plane) as site:
         await begin(site)
         async with run_crashing_controller(
-            site, crash_at_write=dies_at, after_sending=after_sending
-        ) as mortal:
-            await wait_for_first(end(site), mortal.crashed.wait())
+            site, crash_at_write=crash_at_write, after_sending=after_sending
+        ) as client:
+            await wait_for_first(end(site), client.crashed.wait())
         async with run_controller(site):
             await end(site)
-    return mortal.fatal_call
+    return client.fatal_call
 
 
-async def is_filled_and_free(site: IsolatedInstallation) -> None:
+async def wait_prepared_and_unlocked(site: IsolatedInstallation) -> None:
     """Wait until no Job and no lock of the prepare remains."""
     await wait_storage_reason(site, NAME, "StorageReady")
     await site.wait_gone("jobs", f"prepare-{NAME}")
     await site.wait_gone("networkpolicies", f"prepare-{NAME}")
     await eventually(
         lambda: get_storage(site, NAME),
-        lambda found: storage_lock(found) is None and not found["metadata"].get("finalizers"),
+        lambda storage: storage_lock(storage) is None and not storage["metadata"].get("finalizers"),
     )
 
 
@@ -90,10 +92,10 @@ async def test_a_prepare_survives_a_crash_at_every_write(
         await create_storage(site, simulated_prepare_storage(NAME))
 
     async def end(site: IsolatedInstallation) -> None:
-        await is_filled_and_free(site)
+        await wait_prepared_and_unlocked(site)
         assert await eventually(lambda: count_prepare_pods(site, NAME)) == 1
 
-    calls = await survives_every_write(installed_control_plane, begin, end)
+    calls = await survive_every_write(installed_control_plane, begin, end)
 
     assert any(call.startswith("POST") and "/jobs" in call for call in calls), calls
     assert any(call.startswith("DELETE") and "/jobs/" in call for call in calls), calls
@@ -110,7 +112,7 @@ async def test_a_recovery_survives_a_crash_at_every_write(
             await delete_prepare_job(site, NAME)
             await wait_storage_reason(site, NAME, "PrepareFailed")
             await eventually(
-                lambda: held(site),
+                lambda: current_lock(site),
                 lambda lock: lock is None,
                 timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
             )
@@ -119,12 +121,12 @@ async def test_a_recovery_survives_a_crash_at_every_write(
         await request_recovery(site, NAME, "r1")
 
     async def end(site: IsolatedInstallation) -> None:
-        await is_filled_and_free(site)
+        await wait_prepared_and_unlocked(site)
         assert (
             await eventually(lambda: count_prepare_pods(site, NAME), lambda count: count > 1) == 2
         )
 
-    await survives_every_write(installed_control_plane, begin, end)
+    await survive_every_write(installed_control_plane, begin, end)
 
 
 async def test_a_mount_survives_a_crash_at_every_write(
@@ -141,31 +143,31 @@ async def test_a_mount_survives_a_crash_at_every_write(
 
     async def end(site: IsolatedInstallation) -> None:
         while units := await site.list("gpuunits"):
-            await one_has_it_and_ends(site, {unit["metadata"]["name"] for unit in units})
+            await wait_one_unit_and_delete_it(site, {unit["metadata"]["name"] for unit in units})
         await eventually(
-            lambda: held(site),
+            lambda: current_lock(site),
             lambda lock: lock is None,
             timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
         )
 
-    await survives_every_write(installed_control_plane, begin, end)
+    await survive_every_write(installed_control_plane, begin, end)
 
 
-async def one_has_it_and_ends(site: IsolatedInstallation, units: set[str]) -> None:
+async def wait_one_unit_and_delete_it(site: IsolatedInstallation, units: set[str]) -> None:
     """Wait until one unit runs with the storage and no other has a pod; then delete that unit."""
     lock = await eventually(
-        lambda: held(site),
+        lambda: current_lock(site),
         lambda lock: lock is not None and lock.unit in units,
         timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS,
     )
     assert lock is not None
     await site.wait_unit_reason(lock.unit, "UnitReady")
-    assert await held(site) == lock
+    assert await current_lock(site) == lock
     for other in units - {lock.unit}:
         assert await unit_pods(site, other) == []
     await site.admin.delete(site.path("gpuunits", lock.unit))
     await site.wait_gone("gpuunits", lock.unit)
 
 
-async def held(site: IsolatedInstallation) -> StorageLock | None:
+async def current_lock(site: IsolatedInstallation) -> StorageLock | None:
     return storage_lock(await get_storage(site, NAME))

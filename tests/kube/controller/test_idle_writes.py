@@ -44,15 +44,15 @@ async def writes(admin: AdminClient) -> Counter[str]:
 
     Counted are the writes that the server has answered.
     """
-    found = Counter[str]()
+    counts = Counter[str]()
     for sample in SAMPLE.finditer(await admin.get("/metrics")):
         labels = dict(LABEL.findall(sample["labels"]))
-        what = f"{labels['verb']} {labels['resource']}/{labels['subresource']}"
-        if what == COUNTED_ELSEWHERE:
+        write = f"{labels['verb']} {labels['resource']}/{labels['subresource']}"
+        if write == COUNTED_ELSEWHERE:
             continue
         if labels["resource"] in WATCHED and labels["verb"] in WRITES:
-            found[what] += int(float(sample["value"]))
-    return found
+            counts[write] += int(float(sample["value"]))
+    return counts
 
 
 async def ready(site: IsolatedInstallation, namespace: str) -> int:
@@ -60,10 +60,11 @@ async def ready(site: IsolatedInstallation, namespace: str) -> int:
     return sum(unit.get("status", {}).get("phase") == "Ready" for unit in units)
 
 
-async def browsed(site: IsolatedInstallation) -> int:
+async def ready_accessors(site: IsolatedInstallation) -> int:
     storages = await site.list("gpustorages")
     return sum(
-        each.get("status", {}).get("accessor", {}).get("phase") == "Ready" for each in storages
+        storage.get("status", {}).get("accessor", {}).get("phase") == "Ready"
+        for storage in storages
     )
 
 
@@ -73,18 +74,18 @@ async def rolled_out(site: IsolatedInstallation, namespace: str) -> int:
 
 async def events(site: IsolatedInstallation) -> dict[str, str]:
     """Return the resourceVersion of every Event about our objects."""
-    found = [
-        each["metadata"]
+    metadata = [
+        event["metadata"]
         for namespace in (*site.namespaces.units, site.namespaces.system)
-        for each in await site.list("events", namespace=namespace)
+        for event in await site.list("events", namespace=namespace)
     ]
-    return {each["uid"]: each["resourceVersion"] for each in found}
+    return {event["uid"]: event["resourceVersion"] for event in metadata}
 
 
 async def ending_namespaces(admin: AdminClient) -> list[str]:
     """Return the namespaces of other tests that the cluster still has to delete."""
-    found = [each["metadata"] for each in (await admin.get("/api/v1/namespaces"))["items"]]
-    return [each["name"] for each in found if "deletionTimestamp" in each]
+    metadata = [item["metadata"] for item in (await admin.get("/api/v1/namespaces"))["items"]]
+    return [item["name"] for item in metadata if "deletionTimestamp" in item]
 
 
 async def quiet(admin: AdminClient) -> bool:
@@ -95,7 +96,7 @@ async def quiet(admin: AdminClient) -> bool:
 
 
 @pytest.mark.timeout(900)
-async def test_units_pools_and_storages_cost_no_write_in_a_minute(
+async def test_idle_units_pools_and_storages_cause_no_write_in_a_minute(
     installation: IsolatedInstallation,
 ) -> None:
     small = {"memory": "16Mi", "gpu": 0}
@@ -113,24 +114,24 @@ async def test_units_pools_and_storages_cost_no_write_in_a_minute(
             body = {**unit_manifest(f"p{number}"), "kind": "StockPool", "spec": spec}
             await installation.create("stockpools", body, namespace=installation.namespaces.stock)
         stock, instance = installation.namespaces.units
-        for look, expected in (
+        for count, expected in (
             (partial(ready, installation, instance), UNITS),
             (partial(ready, installation, stock), POOLS * POOL_SIZE),
-            (partial(browsed, installation), STORAGES),
+            (partial(ready_accessors, installation), STORAGES),
             (partial(rolled_out, installation, instance), UNITS + STORAGES),
             (partial(rolled_out, installation, stock), POOLS * POOL_SIZE),
         ):
-            await eventually(look, expected.__eq__, timeout_seconds=SETTLING_SECONDS)
+            await eventually(count, expected.__eq__, timeout_seconds=SETTLING_SECONDS)
         await eventually(
             lambda: ending_namespaces(installation.admin),
-            lambda them: not them,
+            lambda names: not names,
             timeout_seconds=180,
         )
         await eventually(lambda: quiet(installation.admin), timeout_seconds=SETTLING_SECONDS)
-        before, told = await writes(installation.admin), await events(installation)
+        before, versions = await writes(installation.admin), await events(installation)
 
         await asyncio.sleep(REST_SECONDS)  # the measured period, not a wait for a condition
 
         assert await writes(installation.admin) - before == Counter()
-        assert await events(installation) == told
+        assert await events(installation) == versions
         assert before.total() > 4 * UNITS, "the count would have seen them"

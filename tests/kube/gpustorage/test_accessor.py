@@ -26,17 +26,19 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation
 from tests.support.http import get
 from tests.support.wait.eventually import eventually
 
-ON = {"enabled": True}
+ENABLED = {"enabled": True}
 
 
-def accessor_of(found: dict[str, Any]) -> dict[str, Any]:
-    status: dict[str, Any] = found.get("status", {}).get("accessor", {})
+def accessor_of(storage: dict[str, Any]) -> dict[str, Any]:
+    status: dict[str, Any] = storage.get("status", {}).get("accessor", {})
     return status
 
 
-async def browsed(site: IsolatedInstallation, name: str, phase: str = "Ready") -> dict[str, Any]:
+async def wait_accessor(
+    site: IsolatedInstallation, name: str, phase: str = "Ready"
+) -> dict[str, Any]:
     return await eventually(
-        lambda: get_storage(site, name), lambda found: accessor_of(found).get("phase") == phase
+        lambda: get_storage(site, name), lambda storage: accessor_of(storage).get("phase") == phase
     )
 
 
@@ -44,7 +46,7 @@ async def accessor_pods(site: IsolatedInstallation) -> list[dict[str, Any]]:
     return await site.list("pods", labelSelector="app.kubernetes.io/name=gpu-storage-accessor")
 
 
-async def browsed_on(site: IsolatedInstallation, node: str) -> None:
+async def wait_accessor_on(site: IsolatedInstallation, node: str) -> None:
     """Wait until the accessor is on that node only; it may have started on another."""
     await eventually(
         lambda: accessor_pods(site),
@@ -56,16 +58,16 @@ async def test_an_accessor_is_created_and_its_url_reported(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", accessor=ON))
-        found = await browsed(installation, "data")
+        await create_storage(installation, storage_manifest("data", accessor=ENABLED))
+        storage = await wait_accessor(installation, "data")
         (pod,) = await accessor_pods(installation)
         policy = await installation.admin.get(installation.path("networkpolicies", "accessor-data"))
         service = await installation.admin.get(installation.path("services", "accessor-data"))
 
-    where = installation.namespaces.instance
-    assert accessor_of(found)["serviceName"] == "accessor-data"
-    assert accessor_of(found)["accessURL"] == (
-        f"http://accessor-data.{where}.svc.cluster.local:8080"
+    namespace = installation.namespaces.instance
+    assert accessor_of(storage)["serviceName"] == "accessor-data"
+    assert accessor_of(storage)["accessURL"] == (
+        f"http://accessor-data.{namespace}.svc.cluster.local:8080"
     )
     (container,) = pod["spec"]["containers"]
     assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True]
@@ -80,18 +82,18 @@ async def test_an_accessor_is_created_and_its_url_reported(
     assert {port["port"] for port in egress["ports"]} == {53}
 
 
-async def test_an_accessor_that_is_switched_off_is_removed(
+async def test_a_disabled_accessor_is_deleted(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", accessor=ON))
-        await browsed(installation, "data")
+        await create_storage(installation, storage_manifest("data", accessor=ENABLED))
+        await wait_accessor(installation, "data")
         await patch_storage(installation, "data", accessor={"enabled": False})
-        found = await browsed(installation, "data", "Disabled")
+        storage = await wait_accessor(installation, "data", "Disabled")
         for kind in ("deployments", "services", "networkpolicies"):
             await installation.wait_gone(kind, "accessor-data")
 
-    assert accessor_of(found) == {"phase": "Disabled"}
+    assert accessor_of(storage) == {"phase": "Disabled"}
 
 
 async def test_an_accessor_starts_only_after_the_prepare(
@@ -99,26 +101,26 @@ async def test_an_accessor_starts_only_after_the_prepare(
 ) -> None:
     async with run_controller(installation):
         await create_storage(
-            installation, simulated_prepare_storage("data", run_for="1h", accessor=ON)
+            installation, simulated_prepare_storage("data", run_for="1h", accessor=ENABLED)
         )
-        await browsed(installation, "data", "Pending")
+        await wait_accessor(installation, "data", "Pending")
         assert await installation.list("services") == []
 
 
-async def test_an_accessor_does_not_bind_a_waiting_volume(
+async def test_an_accessor_does_not_bind_an_unbound_volume(
     installation: IsolatedInstallation,
 ) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
     async with run_controller(installation):
         await create_storage(
-            installation, storage_manifest("data", storageClassName="sim-wait", accessor=ON)
+            installation, storage_manifest("data", storageClassName="sim-wait", accessor=ENABLED)
         )
         await wait_storage_reason(installation, "data", "StorageReady")
-        await browsed(installation, "data", "Pending")
+        await wait_accessor(installation, "data", "Pending")
         await installation.create("gpuunits", user_unit_manifest("mine", storageMounts=mounts))
         unit = await installation.wait_unit_reason("mine", "UnitReady")
-        await browsed(installation, "data")
-        await browsed_on(installation, unit["status"]["nodeName"])
+        await wait_accessor(installation, "data")
+        await wait_accessor_on(installation, unit["status"]["nodeName"])
 
 
 async def test_an_accessor_moves_to_the_node_of_the_unit(
@@ -126,8 +128,8 @@ async def test_an_accessor_moves_to_the_node_of_the_unit(
 ) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", accessor=ON))
-        await browsed(installation, "data")
+        await create_storage(installation, storage_manifest("data", accessor=ENABLED))
+        await wait_accessor(installation, "data")
         (before,) = await accessor_pods(installation)
         nodes = await installation.admin.get("/api/v1/nodes")
         others = [
@@ -139,13 +141,15 @@ async def test_an_accessor_moves_to_the_node_of_the_unit(
         unit = user_unit_manifest("mine", storageMounts=mounts, nodeSelector=selector)
         await installation.create("gpuunits", unit)
         await installation.wait_unit_reason("mine", "UnitReady")
-        await browsed_on(installation, others[0])
+        await wait_accessor_on(installation, others[0])
 
 
-async def test_a_storage_that_is_browsed_can_be_deleted(installation: IsolatedInstallation) -> None:
+async def test_a_storage_with_an_accessor_can_be_deleted(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", accessor=ON))
-        await browsed(installation, "data")
+        await create_storage(installation, storage_manifest("data", accessor=ENABLED))
+        await wait_accessor(installation, "data")
         await installation.admin.delete(installation.path("gpustorages", "data"))
         await installation.wait_gone("gpustorages", "data")
         await installation.wait_gone("persistentvolumeclaims", "data")
@@ -156,11 +160,12 @@ async def test_a_changed_accessor_is_restored(
 ) -> None:
     path = installation.path("deployments", "accessor-data")
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", accessor=ON))
-        await browsed(installation, "data")
+        await create_storage(installation, storage_manifest("data", accessor=ENABLED))
+        await wait_accessor(installation, "data")
         await installation.admin.patch(path, {"spec": {"replicas": 3}})
         await eventually(
-            lambda: installation.admin.get(path), lambda found: found["spec"]["replicas"] == 1
+            lambda: installation.admin.get(path),
+            lambda deployment: deployment["spec"]["replicas"] == 1,
         )
 
 
@@ -168,8 +173,8 @@ async def test_a_changed_accessor_is_restored(
 async def served(folder: Path) -> AsyncIterator[str]:
     """Run the accessor's own program here instead of in a pod; yield its address."""
     port = new_port()
-    here = {"python": sys.executable, str(ACCESSOR_PORT): str(port), DATA_DIR: str(folder)}
-    command = [here.get(word, word) for word in SERVER_COMMAND]
+    replacements = {"python": sys.executable, str(ACCESSOR_PORT): str(port), DATA_DIR: str(folder)}
+    command = [replacements.get(word, word) for word in SERVER_COMMAND]
     nowhere = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
         *command, "--bind", HOST, stdout=nowhere, stderr=nowhere
@@ -183,7 +188,7 @@ async def served(folder: Path) -> AsyncIterator[str]:
         await process.wait()
 
 
-async def test_files_and_folders_are_shown_and_nothing_is_written(tmp_path: Path) -> None:
+async def test_an_accessor_shows_files_and_folders_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "weights.txt").write_text("0.5")
     async with served(tmp_path) as url, aiohttp.ClientSession() as session:
@@ -191,7 +196,7 @@ async def test_files_and_folders_are_shown_and_nothing_is_written(tmp_path: Path
         assert await get.get(f"{url}/models/weights.txt") == (200, "0.5")
         assert (await get.get(f"{url}/none"))[0] == 404
         for method in ("PUT", "POST", "DELETE", "PATCH"):
-            place = f"{url}/models/weights.txt"
-            async with session.request(method, place, data=b"1") as answer:
-                assert answer.status == 501, method
+            file_url = f"{url}/models/weights.txt"
+            async with session.request(method, file_url, data=b"1") as response:
+                assert response.status == 501, method
     assert (tmp_path / "models" / "weights.txt").read_text() == "0.5"

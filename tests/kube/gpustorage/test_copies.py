@@ -46,7 +46,9 @@ async def test_a_copy_locks_its_source_and_releases_it(
         await installation.wait_unit_reason("mine", "UnitReady")
 
     (container,) = running["spec"]["template"]["spec"]["containers"]
-    mounts = {each["mountPath"]: each.get("readOnly", False) for each in container["volumeMounts"]}
+    mounts = {
+        mount["mountPath"]: mount.get("readOnly", False) for mount in container["volumeMounts"]
+    }
     assert container["command"] == ["cp", "-a", "/source/.", "/data/"]
     assert mounts == {"/data": False, "/source": True}
     assert lock is not None
@@ -79,7 +81,7 @@ async def test_a_source_in_use_by_a_unit_is_not_copied_until_it_is_free(
         await wait_storage_reason(installation, "copy", "StorageReady")
 
 
-async def test_a_source_that_is_deleted_in_the_middle_stays_until_the_copy_is_made(
+async def test_a_source_that_is_deleted_during_a_copy_stays_until_the_copy_is_complete(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -87,12 +89,12 @@ async def test_a_source_that_is_deleted_in_the_middle_stays_until_the_copy_is_ma
         await create_storage(installation, a_copy(PAUSED))
         await wait_prepare_phase(installation, "copy", "Running")
         await installation.admin.delete(installation.path("gpustorages", "source"))
-        going = await get_storage(installation, "source")
+        deleted = await get_storage(installation, "source")
         await finish_prepare(installation, "copy")
         await wait_storage_reason(installation, "copy", "StorageReady")
         await installation.wait_gone("gpustorages", "source")
 
-    assert "deletionTimestamp" in going["metadata"]
+    assert "deletionTimestamp" in deleted["metadata"]
     await assert_prepare_pods(installation, "copy", 1)
 
 
@@ -104,7 +106,8 @@ async def test_a_finished_copy_does_not_need_its_source(
         await create_storage(installation, a_copy())
         await wait_storage_reason(installation, "copy", "StorageReady")
         await eventually(
-            lambda: get_storage(installation, "source"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "source"),
+            lambda storage: storage_lock(storage) is None,
         )
         await installation.admin.delete(installation.path("gpustorages", "source"))
         await installation.wait_gone("gpustorages", "source")
@@ -127,11 +130,12 @@ async def test_the_source_of_a_copy_that_is_deleted_becomes_free(
         await installation.admin.delete(installation.path("gpustorages", "copy"))
         await installation.wait_gone("gpustorages", "copy")
         await eventually(
-            lambda: get_storage(installation, "source"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "source"),
+            lambda storage: storage_lock(storage) is None,
         )
 
 
-async def no_jobs(site: IsolatedInstallation) -> str:
+async def forbid_jobs(site: IsolatedInstallation) -> str:
     """Create a quota that permits no Job; return its path."""
     quotas, jobs = site.path("resourcequotas"), "count/jobs.batch"
     await site.admin.create(quotas, {"metadata": {"name": "no"}, "spec": {"hard": {jobs: "0"}}})
@@ -142,23 +146,24 @@ async def no_jobs(site: IsolatedInstallation) -> str:
     return f"{quotas}/no"
 
 
-async def test_a_copy_whose_job_is_refused_leaves_its_source_to_others(
+async def test_a_copy_whose_job_is_rejected_does_not_lock_its_source(
     installation: IsolatedInstallation,
 ) -> None:
-    quota = await no_jobs(installation)
+    quota = await forbid_jobs(installation)
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("source"))
         await wait_storage_reason(installation, "source", "StorageReady")
-        made = await create_storage(installation, a_copy())
-        refused = await wait_storage_reason(installation, "copy", "PrepareSyncFailed")
-        untouched = storage_lock(await get_storage(installation, "source"))
-        left_over = StorageLock(prepare="copy", uid=made["metadata"]["uid"])
-        await write_storage_lock(installation, "source", left_over)
+        copy = await create_storage(installation, a_copy())
+        rejected = await wait_storage_reason(installation, "copy", "PrepareSyncFailed")
+        source_lock = storage_lock(await get_storage(installation, "source"))
+        stale_lock = StorageLock(prepare="copy", uid=copy["metadata"]["uid"])
+        await write_storage_lock(installation, "source", stale_lock)
         await eventually(
-            lambda: get_storage(installation, "source"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "source"),
+            lambda storage: storage_lock(storage) is None,
         )
         await installation.admin.delete(quota)
         await wait_storage_reason(installation, "copy", "StorageReady")
 
-    assert "exceeded quota: no" in ready_condition(refused)["message"]
-    assert untouched is None
+    assert "exceeded quota: no" in ready_condition(rejected)["message"]
+    assert source_lock is None

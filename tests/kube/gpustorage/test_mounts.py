@@ -43,11 +43,11 @@ from tests.support.wait.eventually import eventually
 
 
 def mounting(name: str, *storages: str) -> dict[str, Any]:
-    mounts = [{"name": each, "mountPath": f"/{each}"} for each in storages]
+    mounts = [{"name": storage, "mountPath": f"/{storage}"} for storage in storages]
     return user_unit_manifest(name, storageMounts=mounts)
 
 
-def all_are_going(pods: list[dict[str, Any]]) -> bool:
+def all_terminating(pods: list[dict[str, Any]]) -> bool:
     return all("deletionTimestamp" in pod["metadata"] for pod in pods)
 
 
@@ -56,26 +56,26 @@ async def holder(site: IsolatedInstallation, name: str) -> str:
     return "" if lock is None else lock.unit
 
 
-@pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
-async def test_a_unit_takes_the_storage_that_it_mounts(
-    installation: IsolatedInstallation, kind: str
+@pytest.mark.parametrize("storage_class", ["sim-now", "sim-wait"])
+async def test_a_unit_locks_the_storage_that_it_mounts(
+    installation: IsolatedInstallation, storage_class: str
 ) -> None:
     async with run_controller(installation):
-        await create_storage(installation, storage_manifest("data", storageClassName=kind))
+        await create_storage(installation, storage_manifest("data", storageClassName=storage_class))
         unit = await installation.create("gpuunits", mounting("mine", "data"))
         await installation.wait_unit_reason("mine", "UnitReady")
-        found = await eventually(
+        storage = await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: found["status"].get("mountedBy") == "mine",
+            lambda storage: storage["status"].get("mountedBy") == "mine",
         )
 
-    lock = storage_lock(found)
+    lock = storage_lock(storage)
     assert lock is not None
     assert (lock.unit, lock.uid) == ("mine", unit["metadata"]["uid"])
-    assert found["metadata"]["finalizers"] == ["runtime.lokiwager.io/mount-protection"]
+    assert storage["metadata"]["finalizers"] == ["runtime.lokiwager.io/mount-protection"]
 
 
-async def test_two_units_race_for_one_storage_and_both_run_in_the_end(
+async def test_two_units_race_for_one_storage_and_run_one_after_the_other(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -113,15 +113,15 @@ async def test_a_lock_outlives_its_unit_until_the_last_pod_is_gone(
         await installation.wait_unit_reason("next", "StorageInUse")
         await installation.admin.delete(installation.path("gpuunits", "mine"))
         await installation.wait_gone("gpuunits", "mine")
-        still_there = await eventually(lambda: unit_pods(installation, "mine"), all_are_going)
-        still_held = await holder(installation, "data")
-        await resume_pods(installation, still_there, "stop-for")
+        terminating = await eventually(lambda: unit_pods(installation, "mine"), all_terminating)
+        lock_holder = await holder(installation, "data")
+        await resume_pods(installation, terminating, "stop-for")
         await installation.wait_unit_reason(
             "next", "UnitReady", timeout_seconds=GARBAGE_COLLECTION_TIMEOUT_SECONDS
         )
 
-    assert len(still_there) == 1
-    assert still_held == "mine"
+    assert len(terminating) == 1
+    assert lock_holder == "mine"
     assert await unit_pods(installation, "mine") == []
 
 
@@ -136,22 +136,22 @@ async def test_a_lock_is_not_released_while_an_uncached_pod_exists(
         await installation.wait_unit_reason("mine", "UnitReady")
     await installation.admin.delete(installation.path("gpuunits", "mine"))
     await installation.wait_gone("gpuunits", "mine")
-    pods = await eventually(lambda: unit_pods(installation, "mine"), all_are_going)
+    pods = await eventually(lambda: unit_pods(installation, "mine"), all_terminating)
     async with connect_client(installation.kubeconfig) as client:
         key = ObjectKey(installation.namespaces.instance, "data")
-        late = late_mounts(installation, client)
+        reconciler = new_lock_reconciler(installation, client)
         with pytest.raises(StaleCacheError):
-            await late.reconcile_lock(await client.get(GPU_STORAGES, key))
-        still_held = await holder(installation, "data")
+            await reconciler.reconcile_lock(await client.get(GPU_STORAGES, key))
+        lock_holder = await holder(installation, "data")
         await resume_pods(installation, pods, "stop-for")
         await installation.wait_gone("pods", pods[0]["metadata"]["name"])
-        await late.reconcile_lock(await client.get(GPU_STORAGES, key))
+        await reconciler.reconcile_lock(await client.get(GPU_STORAGES, key))
 
-    assert still_held == "mine"
+    assert lock_holder == "mine"
     assert await holder(installation, "data") == ""
 
 
-def late_mounts(site: IsolatedInstallation, client: Client) -> LockReconciler:
+def new_lock_reconciler(site: IsolatedInstallation, client: Client) -> LockReconciler:
     """Create the controller's lock reconciler, with caches that were never filled."""
     clock = SystemClock()
     caches = UnstartedCaches(client, site.namespaces, clock)
@@ -169,8 +169,8 @@ async def test_a_removed_lock_is_restored_for_the_unit_whose_pods_use_the_volume
         await installation.wait_unit_reason("one", "UnitReady")
         await installation.create("gpuunits", mounting("two", "data"))
         await installation.wait_unit_reason("two", "StorageInUse")
-        torn = {"metadata": {"annotations": None, "finalizers": None}}
-        await installation.admin.patch(installation.path("gpustorages", "data"), torn)
+        removed = {"metadata": {"annotations": None, "finalizers": None}}
+        await installation.admin.patch(installation.path("gpustorages", "data"), removed)
         await eventually(lambda: holder(installation, "data"), lambda unit: unit == "one")
         waiting = await installation.wait_unit_reason("two", "StorageInUse")
         pods = await unit_pods(installation, "two")
@@ -192,7 +192,7 @@ async def test_a_unit_that_drops_a_mount_releases_the_lock(
         await installation.wait_unit_reason("mine", "UnitReady")
         await patch_unit(installation, "mine", storageMounts=None)
         await eventually(
-            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "data"), lambda storage: storage_lock(storage) is None
         )
         await patch_unit(
             installation, "mine", storageMounts=[{"name": "data", "mountPath": "/data"}]
@@ -221,7 +221,7 @@ async def test_the_old_pod_of_a_rollout_releases_the_volume_before_the_new_pod_i
     assert not is_ready(new)
 
 
-async def test_a_mounted_storage_goes_when_its_unit_has_gone(
+async def test_a_deleted_storage_stays_until_its_unit_is_deleted(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -242,7 +242,7 @@ async def test_a_mounted_storage_goes_when_its_unit_has_gone(
     assert "deletionTimestamp" not in bound["metadata"]
 
 
-async def test_several_storages_are_taken_all_or_waited_for(
+async def test_a_unit_waits_until_all_its_storages_are_free(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -273,13 +273,13 @@ async def test_a_locked_but_unmounted_storage_is_released_when_the_unit_drops_it
         await installation.wait_unit_reason("first", "UnitReady")
         await installation.create("gpuunits", mounting("both", "a", "b"))
         await installation.wait_unit_reason("both", "StorageInUse")
-        held = await holder(installation, "a")
+        holder_before = await holder(installation, "a")
         await patch_unit(installation, "both", storageMounts=[{"name": "b", "mountPath": "/b"}])
         await eventually(
-            lambda: get_storage(installation, "a"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "a"), lambda storage: storage_lock(storage) is None
         )
 
-    assert held == "both"
+    assert holder_before == "both"
 
 
 async def test_a_lock_of_an_absent_operation_is_released(
@@ -290,14 +290,14 @@ async def test_a_lock_of_an_absent_operation_is_released(
         await wait_storage_reason(installation, "data", "StorageReady")
         await write_storage_lock(installation, "data", StorageLock(unit="mine", operation="lost"))
         await eventually(
-            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "data"), lambda storage: storage_lock(storage) is None
         )
 
 
 ORDER = CreateUnitSteps("mine", "order-1", {"metadata": {"name": "warm", "uid": "uid-of-warm"}})
 
 
-async def test_a_lock_of_an_open_operation_stands_until_it_fails(
+async def test_the_lock_of_an_open_operation_is_kept_until_the_operation_fails(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -315,7 +315,7 @@ async def test_a_lock_of_an_open_operation_stands_until_it_fails(
     assert ready_condition(waiting)["message"] == "GPUStorage data is in use by unit mine"
 
 
-async def test_the_unit_of_an_operation_takes_its_lock_over(
+async def test_the_unit_of_an_operation_takes_over_its_lock(
     installation: IsolatedInstallation,
 ) -> None:
     body = mounting("mine", "data")
@@ -335,7 +335,7 @@ async def test_the_unit_of_an_operation_takes_its_lock_over(
     assert (lock.uid, lock.operation) == (unit["metadata"]["uid"], "order-1")
 
 
-async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(
+async def test_a_waiting_unit_keeps_its_storage_after_its_operation_is_deleted(
     installation: IsolatedInstallation,
 ) -> None:
     body = mounting("mine", "data", "missing")
@@ -349,18 +349,18 @@ async def test_a_unit_that_waits_keeps_its_storage_when_its_record_is_swept(
         )
         unit = await installation.create("gpuunits", body)
         await installation.wait_unit_reason("mine", "StorageNotReady")
-        named = await eventually(
+        locked = await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: getattr(storage_lock(found), "uid", ""),
+            lambda storage: getattr(storage_lock(storage), "uid", ""),
         )
-        record = installation.path(
+        operation_path = installation.path(
             "operations", ORDER.operation_name, namespace=installation.namespaces.system
         )
-        await installation.admin.delete(record)
+        await installation.admin.delete(operation_path)
         await create_storage(installation, storage_manifest("missing"))
         await installation.wait_unit_reason("mine", "UnitReady")
 
-    lock = storage_lock(named)
+    lock = storage_lock(locked)
     assert lock is not None
     assert lock.uid == unit["metadata"]["uid"]
     assert await holder(installation, "data") == "mine"
@@ -371,15 +371,15 @@ async def test_a_lock_may_be_older_than_the_volume(installation: IsolatedInstall
     await api_steps.create_operation(installation, ORDER)
     await write_storage_lock(installation, "data", StorageLock(unit="mine", operation="order-1"))
     async with run_controller(installation):
-        found = await wait_storage_reason(installation, "data", "StorageReady")
+        storage = await wait_storage_reason(installation, "data", "StorageReady")
 
-    assert found["status"]["claimName"] == "data"
+    assert storage["status"]["claimName"] == "data"
 
 
 async def test_a_lock_without_a_uid_is_released_when_its_unit_is_gone(
     installation: IsolatedInstallation,
 ) -> None:
-    gone = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
+    deleted_unit = {"kind": "GPUUnit", "namespace": "n", "name": "mine", "uid": "uid-of-mine"}
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("data"))
         await wait_storage_reason(installation, "data", "StorageReady")
@@ -388,14 +388,16 @@ async def test_a_lock_without_a_uid_is_released_when_its_unit_is_gone(
             installation, "data", StorageLock(unit="mine", operation="order-1")
         )
         await api_steps.write_operation_status(
-            installation, ORDER, {"phase": "Succeeded", "objects": [gone]}
+            installation, ORDER, {"phase": "Succeeded", "objects": [deleted_unit]}
         )
         await eventually(
-            lambda: get_storage(installation, "data"), lambda found: storage_lock(found) is None
+            lambda: get_storage(installation, "data"), lambda storage: storage_lock(storage) is None
         )
 
 
-async def test_a_unit_waits_until_its_storage_is_filled(installation: IsolatedInstallation) -> None:
+async def test_a_unit_waits_until_its_storage_is_prepared(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
         await create_storage(installation, simulated_prepare_storage("data", run_for=PAUSED))
         await installation.create("gpuunits", mounting("mine", "data"))

@@ -33,7 +33,7 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation, re
 from tests.support.wait.eventually import eventually
 
 # A failing attempt is retried once before the prepare fails.
-EACH_ATTEMPT = BACKOFF_LIMIT + 1
+PODS_OF_A_FAILED_ATTEMPT = BACKOFF_LIMIT + 1
 
 
 async def heal(site: IsolatedInstallation, name: str) -> None:
@@ -58,7 +58,7 @@ async def waits_for(site: IsolatedInstallation, name: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sim-now", "sim-wait"])
-async def test_a_storage_is_filled_and_then_ready(
+async def test_a_storage_is_prepared_and_then_ready(
     installation: IsolatedInstallation, kind: str
 ) -> None:
     async with run_controller(installation):
@@ -72,7 +72,7 @@ async def test_a_storage_is_filled_and_then_ready(
         await installation.wait_gone("jobs", "prepare-data")
         await installation.wait_gone("networkpolicies", "prepare-data")
         free = await eventually(
-            lambda: get_storage(installation, "data"), lambda found: not storage_lock(found)
+            lambda: get_storage(installation, "data"), lambda storage: not storage_lock(storage)
         )
 
     lock = storage_lock(locked)
@@ -93,18 +93,18 @@ async def test_a_blocked_prepare_is_reported_with_a_stable_message(
             "data", labels={"sim.local/mode": "image-pull"}, prepare=PREPARE_FROM_IMAGE
         )
         await create_storage(installation, body)
-        told = await wait_storage_message(installation, "data", "ErrImagePull")
+        storage = await wait_storage_message(installation, "data", "ErrImagePull")
         for reason in ("ImagePullBackOff", "ErrImagePull", "ImagePullBackOff"):
             await waits_for(installation, "data", reason)
         later = await get_storage(installation, "data")
 
-    said = "ErrImagePull: failed to pull image example/fill:1: not found"
-    assert (ready_condition(told)["reason"], ready_condition(told)["message"]) == (
+    message = "ErrImagePull: failed to pull image example/fill:1: not found"
+    assert (ready_condition(storage)["reason"], ready_condition(storage)["message"]) == (
         "NotPrepared",
-        said,
+        message,
     )
-    assert condition(told, "Prepared")["message"] == said
-    assert later["metadata"]["resourceVersion"] == told["metadata"]["resourceVersion"]
+    assert condition(storage, "Prepared")["message"] == message
+    assert later["metadata"]["resourceVersion"] == storage["metadata"]["resourceVersion"]
 
 
 async def test_a_refused_prepare_job_is_reported_and_created_later(
@@ -120,12 +120,12 @@ async def test_a_refused_prepare_job_is_reported_and_created_later(
     )
     async with run_controller(installation):
         await create_storage(installation, simulated_prepare_storage("data"))
-        refused = await wait_storage_reason(installation, "data", "PrepareSyncFailed")
+        rejected = await wait_storage_reason(installation, "data", "PrepareSyncFailed")
         await installation.admin.delete(f"{quotas}/no")
         await wait_prepare_phase(installation, "data", "Succeeded", timeout_seconds=60)
 
-    assert refused["status"]["phase"] == "Pending"
-    assert "exceeded quota: no" in ready_condition(refused)["message"]
+    assert rejected["status"]["phase"] == "Pending"
+    assert "exceeded quota: no" in ready_condition(rejected)["message"]
 
 
 async def test_a_failed_prepare_is_reported_and_waits_for_a_recover_request(
@@ -136,11 +136,11 @@ async def test_a_failed_prepare_is_reported_and_waits_for_a_recover_request(
         failed = await wait_storage_reason(installation, "data", "PrepareFailed")
         await eventually(
             lambda: wait_prepare_job(installation, "data"),
-            lambda kept: not kept["metadata"].get("finalizers"),
+            lambda job: not job["metadata"].get("finalizers"),
         )
         events = await eventually(
             lambda: installation.list("events"),
-            lambda found: any(event["reason"] == "PrepareFailed" for event in found),
+            lambda events: any(event["reason"] == "PrepareFailed" for event in events),
         )
 
     assert failed["status"]["phase"] == "Failed"
@@ -149,7 +149,7 @@ async def test_a_failed_prepare_is_reported_and_waits_for_a_recover_request(
     assert [event["type"] for event in events if event["reason"] == "PrepareFailed"] == ["Warning"]
 
 
-async def test_a_request_to_recover_begins_one_new_attempt(
+async def test_a_recover_request_starts_one_new_attempt(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -160,19 +160,19 @@ async def test_a_request_to_recover_begins_one_new_attempt(
         await request_recovery(installation, "data", "r1")
         ready = await wait_storage_reason(installation, "data", "StorageReady")
         await installation.wait_gone("jobs", "prepare-data")
-        await assert_prepare_pods(installation, "data", EACH_ATTEMPT + 1)
+        await assert_prepare_pods(installation, "data", PODS_OF_A_FAILED_ATTEMPT + 1)
         await request_recovery(installation, "data", "r2")
         await patch_storage(installation, "data", accessor={"enabled": False})
-        seen = await eventually(
+        later = await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: found["status"]["observedGeneration"] == 2,
+            lambda storage: storage["status"]["observedGeneration"] == 2,
         )
 
     assert prepare_status(ready)["recoveredBy"] == "r1"
     assert prepare_status(ready)["recoveryPhase"] == "Succeeded"
     assert before["metadata"]["annotations"]["runtime.lokiwager.io/recover"] == ""
-    assert prepare_status(seen) == prepare_status(ready), "what has succeeded is not recovered"
-    await assert_prepare_pods(installation, "data", EACH_ATTEMPT + 1)
+    assert prepare_status(later) == prepare_status(ready), "what has succeeded is not recovered"
+    await assert_prepare_pods(installation, "data", PODS_OF_A_FAILED_ATTEMPT + 1)
 
 
 async def test_a_repeated_recover_request_starts_no_second_attempt(
@@ -185,18 +185,18 @@ async def test_a_repeated_recover_request_starts_no_second_attempt(
         await request_recovery(installation, "data", "r1")
         await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: prepare_status(found).get("recoveryPhase") == "Failed",
+            lambda storage: prepare_status(storage).get("recoveryPhase") == "Failed",
         )
         second = await wait_prepare_job(installation, "data")
         await request_recovery(installation, "data", "r1")
         await patch_storage(installation, "data", size="2Gi")
         await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: found["status"]["capacity"] == "2Gi",
+            lambda storage: storage["status"]["capacity"] == "2Gi",
         )
-        left = await wait_prepare_job(installation, "data")
+        latest = await wait_prepare_job(installation, "data")
 
-    assert left["metadata"]["uid"] == second["metadata"]["uid"]
+    assert latest["metadata"]["uid"] == second["metadata"]["uid"]
 
 
 async def test_a_prepare_has_a_deadline(installation: IsolatedInstallation) -> None:
@@ -241,7 +241,7 @@ async def test_a_job_that_is_deleted_after_its_success_has_succeeded(
         await installation.admin.patch(path, {"spec": {"ttlSecondsAfterFinished": 0}})
     await eventually(
         lambda: wait_prepare_job(installation, "data"),
-        lambda found: "deletionTimestamp" in found["metadata"],
+        lambda job: "deletionTimestamp" in job["metadata"],
     )
     async with run_controller(installation):
         await wait_storage_reason(installation, "data", "StorageReady")
@@ -250,7 +250,7 @@ async def test_a_job_that_is_deleted_after_its_success_has_succeeded(
     await assert_prepare_pods(installation, "data", 1)
 
 
-async def test_a_restart_of_the_controller_repeats_nothing(
+async def test_a_restart_of_the_controller_repeats_no_prepare(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -261,14 +261,14 @@ async def test_a_restart_of_the_controller_repeats_nothing(
         await patch_storage(installation, "data", size="2Gi")
         await eventually(
             lambda: get_storage(installation, "data"),
-            lambda found: found["status"]["capacity"] == "2Gi",
+            lambda storage: storage["status"]["capacity"] == "2Gi",
         )
 
     assert await find_prepare_job(installation, "data") is None
     await assert_prepare_pods(installation, "data", 1)
 
 
-async def test_a_job_that_vanishes_against_all_rules_is_not_taken_for_a_success(
+async def test_a_job_that_disappears_without_its_finalizer_counts_as_failed(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -285,7 +285,7 @@ async def test_a_job_that_vanishes_against_all_rules_is_not_taken_for_a_success(
     await assert_prepare_pods(installation, "data", 1)
 
 
-async def test_a_storage_that_is_deleted_while_it_is_filled_goes(
+async def test_a_storage_can_be_deleted_while_it_is_prepared(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -316,12 +316,12 @@ async def test_a_storage_cannot_be_a_copy_of_itself(installation: IsolatedInstal
         await create_storage(
             installation, simulated_prepare_storage("data", prepare={"fromStorageName": "data"})
         )
-        found = await wait_storage_reason(installation, "data", "InvalidSpec")
+        storage = await wait_storage_reason(installation, "data", "InvalidSpec")
 
-    assert found["status"]["phase"] == "Failed"
+    assert storage["status"]["phase"] == "Failed"
 
 
-async def test_pods_that_were_left_behind_are_waited_for(
+async def test_a_recovery_waits_for_orphaned_pods_of_the_earlier_attempt(
     installation: IsolatedInstallation,
 ) -> None:
     """Test orphaned pods, as after `kubectl delete job --cascade=orphan`.

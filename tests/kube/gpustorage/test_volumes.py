@@ -34,50 +34,50 @@ from tests.support.wait.eventually import eventually
 
 async def test_a_storage_reports_its_bound_volume(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
-        made = await create_storage(installation, storage_manifest("models"))
-        found = await wait_storage_reason(installation, "models", "StorageReady")
+        created = await create_storage(installation, storage_manifest("models"))
+        storage = await wait_storage_reason(installation, "models", "StorageReady")
         bound = await get_pvc(installation, "models")
 
-    status = found["status"]
+    status = storage["status"]
     assert (status["phase"], status["claimName"], status["capacity"]) == (
         "Ready",
         "models",
         "1Gi",
     )
-    assert ready_condition(found)["message"] == "the volume holds 1Gi"
+    assert ready_condition(storage)["message"] == "the volume holds 1Gi"
     assert bound["spec"]["accessModes"] == ["ReadWriteOnce"]
     assert [owner["uid"] for owner in bound["metadata"]["ownerReferences"]] == [
-        made["metadata"]["uid"]
+        created["metadata"]["uid"]
     ]
 
 
-async def test_a_class_that_waits_for_a_pod_is_ready_without_a_volume(
+async def test_a_storage_whose_class_waits_for_a_pod_is_ready_without_a_volume(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("models", storageClassName="sim-wait"))
-        found = await wait_storage_reason(installation, "models", "StorageReady")
+        storage = await wait_storage_reason(installation, "models", "StorageReady")
 
     assert (
-        ready_condition(found)["message"] == "the volume will be created when it is first mounted"
+        ready_condition(storage)["message"] == "the volume will be created when it is first mounted"
     )
-    assert "capacity" not in found["status"]
+    assert "capacity" not in storage["status"]
 
 
-async def test_without_a_class_the_clusters_default_is_taken(
+async def test_a_storage_without_a_class_uses_the_default_of_the_cluster(
     installation: IsolatedInstallation,
 ) -> None:
     body = storage_manifest("models")
     del body["spec"]["storageClassName"]
     async with run_controller(installation):
         await create_storage(installation, body)
-        found = await wait_storage_reason(installation, "models", "StorageReady")
+        storage = await wait_storage_reason(installation, "models", "StorageReady")
 
     assert (await get_pvc(installation, "models"))["spec"]["storageClassName"] == "sim-now"
-    assert found["status"]["storageClassName"] == "sim-now"
+    assert storage["status"]["storageClassName"] == "sim-now"
 
 
-async def test_a_missing_class_is_named_and_picked_up_when_it_appears(
+async def test_a_missing_class_is_reported_and_used_once_it_exists(
     installation: IsolatedInstallation,
 ) -> None:
     name = f"late-{installation.namespaces.instance}"
@@ -105,16 +105,16 @@ async def test_a_volume_grows_with_its_storage(
         await patch_storage(installation, "models", size=size)
         grown = await eventually(
             lambda: get_storage(installation, "models"),
-            lambda found: found["status"]["capacity"] == size,
+            lambda storage: storage["status"]["capacity"] == size,
         )
         events = await eventually(
             lambda: installation.list("events"),
-            lambda found: any(event["reason"] == "Expanded" for event in found),
+            lambda events: any(event["reason"] == "Expanded" for event in events),
         )
 
     assert grown["status"]["phase"] == "Ready"
-    told = [event["note"] for event in events if event["reason"] == "Expanded"]
-    assert told == [f"the volume grew from 1Gi to {size}"]
+    notes = [event["note"] for event in events if event["reason"] == "Expanded"]
+    assert notes == [f"the volume grew from 1Gi to {size}"]
 
 
 async def test_an_unsupported_expansion_is_reported_and_the_size_can_be_reverted(
@@ -140,10 +140,10 @@ async def test_a_volume_does_not_shrink(installation: IsolatedInstallation) -> N
         await wait_storage_reason(installation, "models", "StorageReady")
         before = await get_pvc(installation, "models")
         await patch_storage(installation, "models", size="1Gi")
-        told = await wait_storage_message(installation, "models", "it cannot shrink to 1Gi")
+        storage = await wait_storage_message(installation, "models", "it cannot shrink to 1Gi")
         after = await get_pvc(installation, "models")
 
-    assert told["status"]["phase"] == "Ready"
+    assert storage["status"]["phase"] == "Ready"
     assert before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
@@ -162,7 +162,7 @@ async def test_an_impossible_size_is_reported_and_can_be_corrected(
     )
 
 
-async def test_a_size_that_grows_before_the_volume_is_there_is_given_afterwards(
+async def test_a_size_that_grows_before_the_volume_exists_is_applied_afterwards(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -173,7 +173,7 @@ async def test_a_size_that_grows_before_the_volume_is_there_is_given_afterwards(
         await installation.create("gpuunits", user_unit_manifest("mine", storageMounts=mounts))
         await eventually(
             lambda: get_storage(installation, "models"),
-            lambda found: found["status"].get("capacity") == "2Gi",
+            lambda storage: storage["status"].get("capacity") == "2Gi",
         )
 
 
@@ -185,9 +185,12 @@ async def test_a_manually_deleted_pvc_is_not_recreated(
         await wait_storage_reason(installation, "models", "StorageReady")
         await installation.admin.delete(installation.path("persistentvolumeclaims", "models"))
         await installation.wait_gone("persistentvolumeclaims", "models")
-        found = await wait_storage_message(installation, "models", "and its data were deleted")
+        storage = await wait_storage_message(installation, "models", "and its data were deleted")
 
-    assert (found["status"]["phase"], ready_condition(found)["reason"]) == ("Failed", "VolumeLost")
+    assert (storage["status"]["phase"], ready_condition(storage)["reason"]) == (
+        "Failed",
+        "VolumeLost",
+    )
     assert await installation.list("persistentvolumeclaims") == []
 
 
@@ -198,11 +201,11 @@ async def test_a_new_leader_with_an_old_cache_does_not_report_a_lost_volume(
         await create_storage(installation, storage_manifest("models"))
         await wait_storage_reason(installation, "models", "StorageReady")
     async with connect_client(installation.kubeconfig) as client:
-        found = await client.get(
+        storage = await client.get(
             GPU_STORAGES, ObjectKey(installation.namespaces.instance, "models")
         )
         with pytest.raises(StaleCacheError):
-            await late_volumes(installation, client).reconcile_volume(found)
+            await new_volume_reconciler(installation, client).reconcile_volume(storage)
 
 
 async def test_a_new_leader_with_an_old_cache_does_not_adopt_a_foreign_pvc(
@@ -214,44 +217,46 @@ async def test_a_new_leader_with_an_old_cache_does_not_adopt_a_foreign_pvc(
     )
     await create_storage(installation, storage_manifest("models"))
     async with connect_client(installation.kubeconfig) as client:
-        found = await client.get(
+        storage = await client.get(
             GPU_STORAGES, ObjectKey(installation.namespaces.instance, "models")
         )
         with pytest.raises(StaleCacheError):
-            await late_volumes(installation, client).reconcile_volume(found)
+            await new_volume_reconciler(installation, client).reconcile_volume(storage)
 
     assert "ownerReferences" not in (await get_pvc(installation, "models"))["metadata"]
 
 
-def late_volumes(site: IsolatedInstallation, client: Client) -> VolumeReconciler:
+def new_volume_reconciler(site: IsolatedInstallation, client: Client) -> VolumeReconciler:
     """Create the controller's volume reconciler, with caches that were never filled."""
     clock = SystemClock()
     caches = UnstartedCaches(client, site.namespaces, clock)
     recorder = EventRecorder(client, clock, Random(7), "late", "test")
-    sync = ChildApplier(GPU_STORAGES, Writer(client, caches.informers), recorder)
+    applier = ChildApplier(GPU_STORAGES, Writer(client, caches.informers), recorder)
     config = controller_config(site)
     settings = storage_settings(config.storage, unit_settings(config, site.namespaces))
-    return VolumeReconciler(caches, ObjectReader(caches, client, site.namespaces), settings, sync)
+    return VolumeReconciler(
+        caches, ObjectReader(caches, client, site.namespaces), settings, applier
+    )
 
 
 async def test_a_foreign_pvc_is_never_changed(
     installation: IsolatedInstallation,
 ) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    theirs = await installation.create(
+    foreign = await installation.create(
         "persistentvolumeclaims", {"metadata": {"name": "models"}, "spec": spec}
     )
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("models"))
-        found = await wait_storage_reason(installation, "models", "ChildConflict")
-        left = await get_pvc(installation, "models")
+        storage = await wait_storage_reason(installation, "models", "ChildConflict")
+        after = await get_pvc(installation, "models")
 
-    assert found["status"]["phase"] == "Failed"
-    assert left["metadata"]["uid"] == theirs["metadata"]["uid"]
-    assert "ownerReferences" not in left["metadata"]
+    assert storage["status"]["phase"] == "Failed"
+    assert after["metadata"]["uid"] == foreign["metadata"]["uid"]
+    assert "ownerReferences" not in after["metadata"]
 
 
-async def test_a_claim_is_made_as_soon_as_its_name_is_free(
+async def test_a_pvc_is_created_as_soon_as_its_name_is_free(
     installation: IsolatedInstallation,
 ) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -265,7 +270,7 @@ async def test_a_claim_is_made_as_soon_as_its_name_is_free(
         await wait_storage_reason(installation, "models", "StorageReady")
 
 
-async def test_a_storage_of_the_name_of_a_deleted_one_has_its_own_volume(
+async def test_a_recreated_storage_has_its_own_volume(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -281,7 +286,7 @@ async def test_a_storage_of_the_name_of_a_deleted_one_has_its_own_volume(
     assert first["metadata"]["uid"] != second["metadata"]["uid"]
 
 
-async def test_a_volume_goes_with_its_storage(installation: IsolatedInstallation) -> None:
+async def test_a_volume_is_deleted_with_its_storage(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("models"))
         await wait_storage_reason(installation, "models", "StorageReady")

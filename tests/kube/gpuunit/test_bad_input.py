@@ -67,7 +67,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("spec", "path", "why"), REFUSED)
-async def test_the_server_refuses_with_the_field_and_the_reason(
+async def test_the_server_rejects_an_invalid_unit_with_the_field_and_the_reason(
     installed_control_plane: ControlPlane,
     installation: IsolatedInstallation,
     tmp_path: Path,
@@ -121,14 +121,14 @@ STORED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "reason", "said"), STORED)
+@pytest.mark.parametrize(("spec", "reason", "message"), STORED)
 async def test_an_invalid_unit_that_passes_the_schema_fails_with_field_and_value(
     installed_control_plane: ControlPlane,
     installation: IsolatedInstallation,
     tmp_path: Path,
     spec: dict[str, Any],
     reason: str,
-    said: str,
+    message: str,
 ) -> None:
     async with run_controller(installation):
         await kubectl_apply(
@@ -145,11 +145,11 @@ async def test_an_invalid_unit_that_passes_the_schema_fails_with_field_and_value
         await installation.wait_unit_reason("mine", "UnitReady")
 
     assert unit["status"]["phase"] == "Failed"
-    assert said in ready_condition(unit)["message"]
+    assert message in ready_condition(unit)["message"]
     assert children == []
 
 
-async def test_a_refused_unit_is_not_tried_again_and_again(
+async def test_an_invalid_unit_is_not_retried(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation) as registry:
@@ -183,7 +183,9 @@ def counted(registry: CollectorRegistry, metric: str, **labels: str) -> float:
     return sum(values)
 
 
-async def test_a_bad_change_leaves_what_runs_alone(installation: IsolatedInstallation) -> None:
+async def test_an_invalid_change_does_not_affect_the_running_pod(
+    installation: IsolatedInstallation,
+) -> None:
     async with run_controller(installation):
         await installation.create("gpuunits", user_unit_manifest("mine", template=PORTS))
         await installation.wait_unit_reason("mine", "UnitReady")
@@ -201,7 +203,9 @@ async def test_a_bad_change_leaves_what_runs_alone(installation: IsolatedInstall
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_stock_with_invalid_resources_reports_it(installation: IsolatedInstallation) -> None:
+async def test_stock_with_invalid_resources_reports_them(
+    installation: IsolatedInstallation,
+) -> None:
     stock = installation.namespaces.stock
     async with run_controller(installation):
         await installation.create("gpuunits", unit_manifest("warm", memory="lots"), namespace=stock)
@@ -214,7 +218,7 @@ async def test_stock_with_invalid_resources_reports_it(installation: IsolatedIns
     assert 'spec.memory: "lots"' in ready_condition(unit)["message"]
 
 
-async def test_stock_ignores_workload_fields_and_reports_it(
+async def test_stock_ignores_workload_fields_and_reports_them(
     installation: IsolatedInstallation,
 ) -> None:
     stock = installation.namespaces.stock

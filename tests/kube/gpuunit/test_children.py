@@ -62,8 +62,8 @@ ODD: dict[str, dict[str, Any]] = {
 
 @pytest.fixture
 async def client(installed_control_plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as made:
-        yield made
+    async with connect_client(installed_control_plane.layout.admin_kubeconfig) as client:
+        yield client
 
 
 async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
@@ -77,15 +77,15 @@ async def stored(client: Client, unit: GPUUnit) -> GPUUnit:
 
 
 def children(unit: GPUUnit, stock: str) -> Iterator[tuple[Kind[Any], dict[str, Any]]]:
-    given = unit_settings(stock, unit.metadata.namespace)
-    for giving_way in (False, True):
-        made = deployment_manifest(
-            unit, given, extra_pod_labels(unit, given), stop_old_pod_first=giving_way
+    settings = unit_settings(stock, unit.metadata.namespace)
+    for stop_old_pod_first in (False, True):
+        deployment = deployment_manifest(
+            unit, settings, extra_pod_labels(unit, settings), stop_old_pod_first=stop_old_pod_first
         )
-        yield DEPLOYMENTS, made
-    yield NETWORK_POLICIES, network_policy_manifest(unit, given)
-    if (found := service_manifest(unit)) is not None:
-        yield SERVICES, found
+        yield DEPLOYMENTS, deployment
+    yield NETWORK_POLICIES, network_policy_manifest(unit, settings)
+    if (service := service_manifest(unit)) is not None:
+        yield SERVICES, service
 
 
 async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> list[str]:
@@ -93,8 +93,8 @@ async def differing(client: Client, unit: GPUUnit, stock: str = "elsewhere") -> 
     kinds = []
     for kind, desired in children(unit, stock):
         live = await client.apply(kind, desired)
-        found = {"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}
-        if not contains_desired(found, desired):
+        stored_fields = {"metadata": msgspec.to_builtins(live.metadata), "spec": live.spec}
+        if not contains_desired(stored_fields, desired):
             kinds.append(kind.name)
     return kinds
 
@@ -125,7 +125,7 @@ async def test_labels_and_the_preferred_node_are_stored_as_they_were_built(
     assert await differing(client, await stored(client, unit)) == []
 
 
-async def test_a_port_that_went_is_no_longer_there_once_applied(
+async def test_a_removed_port_is_removed_from_the_stored_service(
     client: Client, namespace: str
 ) -> None:
     unit = await stored(client, new_unit(namespace=namespace, template={"ports": PORTS}))
@@ -137,15 +137,15 @@ async def test_a_port_that_went_is_no_longer_there_once_applied(
     assert [port["name"] for port in live.spec["ports"]] == ["dns"]
 
 
-async def test_added_fields_of_others_are_no_drift_and_changed_fields_are(
+async def test_fields_added_by_others_are_no_drift_but_changed_fields_are(
     client: Client, namespace: str
 ) -> None:
     unit = await stored(client, new_unit(namespace=namespace, **FULL_SPEC))
     desired = deployment_manifest(
         unit, unit_settings("elsewhere", namespace), {}, stop_old_pod_first=False
     )
-    made = await client.apply(DEPLOYMENTS, desired)
-    key = key_of(made)
+    deployment = await client.apply(DEPLOYMENTS, desired)
+    key = key_of(deployment)
 
     async def is_covered_after(change: dict[str, Any]) -> bool:
         live = await client.patch(DEPLOYMENTS, key, change)

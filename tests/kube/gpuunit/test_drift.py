@@ -29,10 +29,10 @@ async def ready_unit(site: IsolatedInstallation, **spec: Any) -> dict[str, Any]:
 
 
 async def child(site: IsolatedInstallation, kind: str, *, namespace: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = await site.admin.get(
+    body: dict[str, Any] = await site.admin.get(
         site.path(kind, CHILDREN[kind], namespace=namespace)
     )
-    return found
+    return body
 
 
 async def edit(site: IsolatedInstallation, kind: str, body: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ async def test_a_deleted_child_is_recreated(installation: IsolatedInstallation, 
         await installation.admin.delete(installation.path(kind, CHILDREN[kind]))
         second = await eventually(
             lambda: child(installation, kind),
-            lambda found: found["metadata"]["uid"] != first["metadata"]["uid"],
+            lambda child_body: child_body["metadata"]["uid"] != first["metadata"]["uid"],
             tolerate=Exception,
         )
         await installation.wait_unit_reason("mine", "UnitReady")
@@ -55,15 +55,15 @@ async def test_a_deleted_child_is_recreated(installation: IsolatedInstallation, 
     assert ours(second) == ours(first)
 
 
-def ours(found: dict[str, Any]) -> Any:
+def ours(child_body: dict[str, Any]) -> Any:
     """Return the fields that the controller sets; the server assigns addresses."""
-    given = ("clusterIP", "clusterIPs")
-    return {name: value for name, value in found["spec"].items() if name not in given}
+    assigned = ("clusterIP", "clusterIPs")
+    return {name: value for name, value in child_body["spec"].items() if name not in assigned}
 
 
 def template_of(**container: Any) -> dict[str, Any]:
-    given = {"name": "unit", "image": "example/image:1", **container}
-    return {"spec": {"containers": [given]}}
+    fields = {"name": "unit", "image": "example/image:1", **container}
+    return {"spec": {"containers": [fields]}}
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ async def test_an_edited_field_is_restored(
         await edit(installation, kind, {"spec": spec})
         after = await eventually(
             lambda: child(installation, kind),
-            lambda found: (
-                found["spec"] == before["spec"]
-                and resource_version(found) != resource_version(before)
+            lambda current: (
+                current["spec"] == before["spec"]
+                and resource_version(current) != resource_version(before)
             ),
         )
 
@@ -119,18 +119,20 @@ async def test_removed_labels_and_annotations_of_a_child_are_restored(
         await edit(installation, kind, {"metadata": dict.fromkeys(("labels", "annotations"))})
         after = await eventually(
             lambda: child(installation, kind),
-            lambda found: found["metadata"].get("labels") == before["labels"],
+            lambda current: current["metadata"].get("labels") == before["labels"],
         )
 
-    marks = after["metadata"]["annotations"]
+    annotations = after["metadata"]["annotations"]
     hashes = [name for name in before["annotations"] if name.endswith("/applied-hash")]
-    assert [marks[name] for name in hashes] == [before["annotations"][name] for name in hashes]
+    assert [annotations[name] for name in hashes] == [
+        before["annotations"][name] for name in hashes
+    ]
 
 
 async def test_fields_added_by_others_stay_when_drift_is_corrected(
     installation: IsolatedInstallation,
 ) -> None:
-    theirs = {"labels": {"team": "blue"}, "annotations": {"example.com/note": "theirs"}}
+    foreign = {"labels": {"team": "blue"}, "annotations": {"example.com/note": "theirs"}}
     async with run_controller(installation):
         await ready_unit(installation)
         pod = (await child(installation, "deployments"))["spec"]["template"]["spec"]
@@ -138,23 +140,24 @@ async def test_fields_added_by_others_stay_when_drift_is_corrected(
         container["env"].append({"name": "DEBUG", "value": "1"})
         added = {"minReadySeconds": 1, "template": {"spec": {"containers": [container]}}}
         await edit(
-            installation, "deployments", {"metadata": theirs, "spec": {**added, "replicas": 2}}
+            installation, "deployments", {"metadata": foreign, "spec": {**added, "replicas": 2}}
         )
         ports = [*PORTS["ports"], {"name": "theirs", "port": 80}]
         spec = {"sessionAffinity": "ClientIP", "ports": ports, "selector": {"app": "other"}}
-        await edit(installation, "services", {"metadata": theirs, "spec": spec})
+        await edit(installation, "services", {"metadata": foreign, "spec": spec})
         deployment = await eventually(
-            lambda: child(installation, "deployments"), lambda found: found["spec"]["replicas"] == 1
+            lambda: child(installation, "deployments"),
+            lambda deployment: deployment["spec"]["replicas"] == 1,
         )
         service = await eventually(
             lambda: child(installation, "services"),
-            lambda found: "app" not in found["spec"]["selector"],
+            lambda service: "app" not in service["spec"]["selector"],
         )
         await installation.wait_unit_reason("mine", "UnitReady")
 
-    for found in (deployment, service):
-        assert theirs["labels"].items() <= found["metadata"]["labels"].items()
-        assert theirs["annotations"].items() <= found["metadata"]["annotations"].items()
+    for child_body in (deployment, service):
+        assert foreign["labels"].items() <= child_body["metadata"]["labels"].items()
+        assert foreign["annotations"].items() <= child_body["metadata"]["annotations"].items()
     assert deployment["spec"]["minReadySeconds"] == 1
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert {"name": "DEBUG", "value": "1"} in container["env"]
@@ -170,12 +173,13 @@ async def test_children_that_a_unit_no_longer_needs_are_deleted(
         await ready_unit(installation, template=both)
         await patch_unit(installation, "mine", template=PORTS)
         service = await eventually(
-            lambda: child(installation, "services"), lambda found: len(found["spec"]["ports"]) == 1
+            lambda: child(installation, "services"),
+            lambda service: len(service["spec"]["ports"]) == 1,
         )
         await patch_unit(installation, "mine", template=None)
         await installation.wait_gone("services", "unit-mine")
         unit = await eventually(
-            lambda: installation.get_unit("mine"), lambda found: "accessURL" not in found["status"]
+            lambda: installation.get_unit("mine"), lambda unit: "accessURL" not in unit["status"]
         )
 
     assert service["spec"]["ports"][0]["name"] == "http"
@@ -191,7 +195,8 @@ async def test_drift_is_corrected_after_a_time_without_a_controller(
     await installation.admin.delete(installation.path("networkpolicies", "egress-mine"))
     async with run_controller(installation):
         await eventually(
-            lambda: child(installation, "deployments"), lambda found: found["spec"]["replicas"] == 1
+            lambda: child(installation, "deployments"),
+            lambda deployment: deployment["spec"]["replicas"] == 1,
         )
         await eventually(lambda: child(installation, "networkpolicies"), tolerate=Exception)
         await installation.wait_unit_reason("mine", "UnitReady")
@@ -208,12 +213,12 @@ async def test_a_scaled_down_deployment_of_stock_is_restored(
         await installation.admin.patch(path, {"spec": {"replicas": 0}})
         await eventually(
             lambda: child(installation, "deployments", namespace=stock),
-            lambda found: found["spec"]["replicas"] == 1,
+            lambda deployment: deployment["spec"]["replicas"] == 1,
         )
         await installation.wait_unit_reason("mine", "StockReady", namespace=stock)
 
 
-async def test_a_new_controller_finds_nothing_to_do(installation: IsolatedInstallation) -> None:
+async def test_a_new_controller_writes_nothing(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         await ready_unit(installation)
         await eventually(lambda: child(installation, "deployments"), is_rollout_complete)
@@ -231,9 +236,10 @@ async def versions(site: IsolatedInstallation) -> list[str]:
 
     Any write to one of them changes the list.
     """
-    found = [await site.get_unit("mine"), *await unit_pods(site, "mine")]
+    objects = [await site.get_unit("mine"), *await unit_pods(site, "mine")]
     return [
-        resource_version(each) for each in (*found, *[await child(site, kind) for kind in CHILDREN])
+        resource_version(item)
+        for item in (*objects, *[await child(site, kind) for kind in CHILDREN])
     ]
 
 
@@ -243,8 +249,8 @@ async def test_a_correction_is_reported_as_an_event(installation: IsolatedInstal
         await edit(installation, "deployments", {"spec": {"replicas": 2}})
         events = await eventually(
             lambda: installation.list("events"),
-            lambda found: any(event["reason"] == "Updated" for event in found),
+            lambda events: any(event["reason"] == "Updated" for event in events),
         )
 
-    (told,) = [event for event in events if event["reason"] == "Updated"]
-    assert told["note"] == "Updated Deployment unit-mine"
+    (event,) = [event for event in events if event["reason"] == "Updated"]
+    assert event["note"] == "Updated Deployment unit-mine"

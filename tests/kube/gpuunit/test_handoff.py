@@ -30,10 +30,10 @@ HANDOFFS = 30
 SLOW = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
 
 
-async def all_handed_over(site: IsolatedInstallation, orders: Sequence[CreateUnitSteps]) -> None:
+async def wait_handed_over(site: IsolatedInstallation, orders: Sequence[CreateUnitSteps]) -> None:
     """Wait until all units are ready on their stock units' nodes, and the stock is gone."""
     count = len(orders)
-    units = await eventually(lambda: ready_units(site), lambda found: len(found) == count)
+    units = await eventually(lambda: ready_units(site), lambda units: len(units) == count)
     assert nodes_of(units) == {
         order.unit_name: order.stock["status"]["nodeName"] for order in orders
     }
@@ -48,11 +48,14 @@ async def test_thirty_units_get_the_gpus_that_they_claimed(
         stock = await fill_cluster(
             installation, stock_unit_manifests(), namespace=installation.namespaces.stock
         )
-        orders = [new_create(f"u{number}", each) for number, each in enumerate(stock[:HANDOFFS])]
+        orders = [
+            new_create(f"u{number}", stock_unit)
+            for number, stock_unit in enumerate(stock[:HANDOFFS])
+        ]
 
         await asyncio.gather(*(api_steps.create_unit(installation, order) for order in orders))
 
-        await all_handed_over(installation, orders)
+        await wait_handed_over(installation, orders)
         await assert_no_eviction(installation)
 
 
@@ -63,7 +66,9 @@ async def test_a_slowly_freed_gpu_stays_nominated_for_its_unit(
         stock = await fill_cluster(
             installation, stock_unit_manifests(SLOW), namespace=installation.namespaces.stock
         )
-        orders = [new_create(f"u{number}", each) for number, each in enumerate(stock[:8])]
+        orders = [
+            new_create(f"u{number}", stock_unit) for number, stock_unit in enumerate(stock[:8])
+        ]
 
         await asyncio.gather(*(api_steps.create_unit(installation, order) for order in orders))
 
@@ -71,11 +76,11 @@ async def test_a_slowly_freed_gpu_stays_nominated_for_its_unit(
             lambda: installation.get_unit(orders[0].unit_name),
             lambda unit: "is being freed" in ready_condition(unit).get("message", ""),
         )
-        going = await eventually(
-            lambda: going_stock(installation), lambda pods: len(pods) == len(orders)
+        pods = await eventually(
+            lambda: terminating_stock_pods(installation), lambda pods: len(pods) == len(orders)
         )
-        await resume_pods(installation, going, "stop-for")
-        await all_handed_over(installation, orders)
+        await resume_pods(installation, pods, "stop-for")
+        await wait_handed_over(installation, orders)
         await assert_no_eviction(installation)
 
 
@@ -90,17 +95,19 @@ async def test_a_unit_with_larger_requests_than_its_stock_keeps_the_gpu(
         stock = await fill_cluster(
             installation, stock_unit_manifests(SLOW), namespace=installation.namespaces.stock
         )
-        orders = [new_create(f"u{number}", each) for number, each in enumerate(stock[:4])]
+        orders = [
+            new_create(f"u{number}", stock_unit) for number, stock_unit in enumerate(stock[:4])
+        ]
 
         await asyncio.gather(*(api_steps.create_unit(installation, order) for order in orders))
 
-        kept = {order.unit_name: order.stock["status"]["nodeName"] for order in orders}
-        await eventually(lambda: nominations(installation), lambda found: found == kept)
-        going = await eventually(
-            lambda: going_stock(installation), lambda pods: len(pods) == len(orders)
+        expected = {order.unit_name: order.stock["status"]["nodeName"] for order in orders}
+        await eventually(lambda: nominations(installation), lambda nominated: nominated == expected)
+        pods = await eventually(
+            lambda: terminating_stock_pods(installation), lambda pods: len(pods) == len(orders)
         )
-        await resume_pods(installation, going, "stop-for")
-        await all_handed_over(installation, orders)
+        await resume_pods(installation, pods, "stop-for")
+        await wait_handed_over(installation, orders)
         await assert_no_eviction(installation)
 
 
@@ -119,9 +126,9 @@ async def test_a_nomination_ends_when_its_node_becomes_unusable(
             lost = await installation.wait_unit_reason("mine", "PodUnschedulable")
         await wait_unit_message(installation, "mine", "is being freed")
         await resume_pods(
-            installation, await eventually(lambda: going_stock(installation)), "stop-for"
+            installation, await eventually(lambda: terminating_stock_pods(installation)), "stop-for"
         )
-        await all_handed_over(installation, [order])
+        await wait_handed_over(installation, [order])
 
     assert ready_condition(lost)["message"].startswith("0/4 nodes are available")
 
@@ -136,19 +143,19 @@ async def test_a_unit_that_does_not_fit_on_the_node_of_its_stock_shows_the_sched
             "gpuunits", order.stock_name, namespace=installation.namespaces.stock
         )
         unit = await wait_unit_message(installation, order.unit_name, "Insufficient memory")
-        kept = await nominations(installation)
+        nominated = await nominations(installation)
 
     assert ready_condition(unit)["reason"] == "PodUnschedulable"
-    assert kept == {order.unit_name: order.stock["status"]["nodeName"]}
+    assert nominated == {order.unit_name: order.stock["status"]["nodeName"]}
 
 
-async def going_stock(site: IsolatedInstallation) -> list[dict[str, Any]]:
+async def terminating_stock_pods(site: IsolatedInstallation) -> list[dict[str, Any]]:
     """Return the terminating pods of consumed stock units."""
     pods = await site.list("pods", namespace=site.namespaces.stock)
     return [pod for pod in pods if "deletionTimestamp" in pod["metadata"]]
 
 
-async def released(site: IsolatedInstallation, order: CreateUnitSteps) -> dict[str, Any]:
+async def wait_released(site: IsolatedInstallation, order: CreateUnitSteps) -> dict[str, Any]:
     """Wait until the order's stock unit has no stock claim and is claimable; return the unit."""
     return await eventually(
         lambda: site.get_stock(order.stock_name),
@@ -166,11 +173,13 @@ async def test_the_operation_succeeds_with_the_admitted_unit(
         order = await new_create_with_stock(installation)
         unit = await api_steps.create_unit(installation, order)
         await installation.wait_unit_reason(order.unit_name, "UnitReady")
-        record = await api_steps.get_operation(installation, order)
+        operation = await api_steps.get_operation(installation, order)
 
-    assert record["status"]["phase"] == "Succeeded"
-    assert [made["uid"] for made in record["status"]["objects"]] == [unit["metadata"]["uid"]]
-    assert record["status"]["created"] == 1
+    assert operation["status"]["phase"] == "Succeeded"
+    assert [created["uid"] for created in operation["status"]["objects"]] == [
+        unit["metadata"]["uid"]
+    ]
+    assert operation["status"]["created"] == 1
 
 
 async def test_a_unit_without_an_operation_is_deleted(installation: IsolatedInstallation) -> None:
@@ -180,7 +189,7 @@ async def test_a_unit_without_an_operation_is_deleted(installation: IsolatedInst
         await installation.create("gpuunits", api_steps.unit_from_stock_manifest(order))
 
         await installation.wait_gone("gpuunits", order.unit_name)
-        await released(installation, order)
+        await wait_released(installation, order)
         children = await installation.list("deployments")
 
     assert children == []
@@ -214,7 +223,7 @@ async def test_a_unit_that_its_operation_does_not_name_is_deleted_and_its_stock_
         await installation.create("gpuunits", api_steps.unit_from_stock_manifest(order))
 
         await installation.wait_gone("gpuunits", order.unit_name)
-        await released(installation, order)
+        await wait_released(installation, order)
 
 
 async def test_a_unit_deleted_before_its_start_releases_its_stock(
@@ -241,7 +250,7 @@ async def test_a_unit_deleted_before_its_start_releases_its_stock(
         },
     )
     async with run_controller(installation):
-        stock = await released(installation, order)
+        stock = await wait_released(installation, order)
 
     assert stock["metadata"]["uid"] == order.stock_uid
 
@@ -262,7 +271,7 @@ async def test_a_unit_whose_stock_was_deleted_reports_it(
     assert order.stock_name in unit["status"]["conditions"][0]["message"]
 
 
-async def test_a_waiting_unit_keeps_its_stock_after_its_operation_was_swept(
+async def test_a_waiting_unit_keeps_its_stock_after_its_operation_was_due_for_deletion(
     installation: IsolatedInstallation,
 ) -> None:
     mounts = [{"name": "models", "mountPath": "/models"}]

@@ -14,25 +14,25 @@ from tests.support.cluster.isolated_installation import IsolatedInstallation, un
 SAME = "a" * 58
 LONG = [f"{SAME}{end}" for end in ("", "b", "bbbbb", "ccccc", "cccc")]
 # The truncated form of another child's name must not be the name of any child either.
-NASTY = [*LONG, names.unit_child_name(LONG[2]).removeprefix("unit-")]
+SIMILAR = [*LONG, names.unit_child_name(LONG[2]).removeprefix("unit-")]
 
 
 async def test_long_and_similar_names_do_not_collide(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
-        for name in NASTY:
+        for name in SIMILAR:
             await installation.create("gpuunits", user_unit_manifest(name, template=PORTS))
         units = await asyncio.gather(
-            *(installation.wait_unit_reason(name, "UnitReady") for name in NASTY)
+            *(installation.wait_unit_reason(name, "UnitReady") for name in SIMILAR)
         )
-        pods = [await unit_pods(installation, name) for name in NASTY]
+        pods = [await unit_pods(installation, name) for name in SIMILAR]
         children = [
             await installation.list(kind) for kind in ("deployments", "services", "networkpolicies")
         ]
 
-    assert [len(each) for each in pods] == [1] * len(NASTY)
-    for found in children:
-        assert sorted(map(owner_of, found)) == sorted(NASTY)
-    assert len({unit["status"]["accessURL"] for unit in units}) == len(NASTY)
+    assert [len(unit_pods_found) for unit_pods_found in pods] == [1] * len(SIMILAR)
+    for objects in children:
+        assert sorted(map(owner_of, objects)) == sorted(SIMILAR)
+    assert len({unit["status"]["accessURL"] for unit in units}) == len(SIMILAR)
 
 
 def owner_of(child: dict[str, Any]) -> str:
@@ -50,7 +50,7 @@ async def test_stock_with_a_name_of_maximum_length_reserves_a_gpu(
 
 
 @pytest.mark.parametrize("name", ["my.unit", "a" * 64, "Mine", "-mine", "mine_1"])
-async def test_a_name_that_no_child_could_have_is_refused_with_its_reason(
+async def test_a_unit_name_that_is_invalid_for_its_children_is_rejected(
     installation: IsolatedInstallation, name: str
 ) -> None:
     with pytest.raises(ApiStatusError, match=r"metadata\.name") as refusal:

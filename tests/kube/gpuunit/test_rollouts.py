@@ -33,7 +33,9 @@ async def images(site: IsolatedInstallation) -> dict[str, str]:
     }
 
 
-async def settled(site: IsolatedInstallation, image: str, names: list[str]) -> list[dict[str, Any]]:
+async def wait_settled(
+    site: IsolatedInstallation, image: str, names: list[str]
+) -> list[dict[str, Any]]:
     """Wait until the units of `names` run `image` and all units are current; return all units.
 
     A unit is current when it is ready for its generation.
@@ -67,20 +69,20 @@ async def test_twenty_image_changes_on_a_full_cluster_keep_their_gpus(
             )
         )
 
-        assert nodes_of(await settled(installation, "a:2", changed)) == before
+        assert nodes_of(await wait_settled(installation, "a:2", changed)) == before
         await assert_no_eviction(installation)
-        await eventually(lambda: strategies(installation), lambda found: found == {0})
+        await eventually(lambda: strategies(installation), lambda values: values == {0})
 
 
 async def strategies(site: IsolatedInstallation) -> set[int]:
     """Return the values of maxUnavailable of all Deployments."""
     return {
-        found["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"]
-        for found in await site.list("deployments")
+        deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"]
+        for deployment in await site.list("deployments")
     }
 
 
-async def test_an_image_that_is_changed_twice_at_once_keeps_its_gpu(
+async def test_a_unit_whose_image_changes_twice_keeps_its_gpu(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -94,7 +96,7 @@ async def test_an_image_that_is_changed_twice_at_once_keeps_its_gpu(
                     installation.path("gpuunits", name), {"spec": {"image": image}}
                 )
 
-        assert nodes_of(await settled(installation, "a:3", changed)) == before
+        assert nodes_of(await wait_settled(installation, "a:3", changed)) == before
         await assert_no_eviction(installation)
 
 
@@ -104,42 +106,42 @@ async def test_a_deleted_pod_is_replaced_on_the_same_node(
     async with run_controller(installation):
         slow = {"sim.local/stop": "late", "sim.local/stop-for": "1s"}
         before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
-        victims = [
+        deleted_names = [
             pod["metadata"]["name"]
             for pod in await installation.list("pods", labelSelector="runtime.lokiwager.io/unit")
         ][:8]
 
-        for name in victims:
+        for name in deleted_names:
             await installation.admin.delete(installation.path("pods", name))
-        for name in victims:
+        for name in deleted_names:
             await installation.wait_gone("pods", name)
 
-        assert nodes_of(await settled(installation, "a:1", list(before))) == before
+        assert nodes_of(await wait_settled(installation, "a:1", list(before))) == before
         await assert_no_eviction(installation)
 
 
-async def test_a_unit_whose_spec_was_spoilt_keeps_its_gpu_when_its_pod_is_deleted(
+async def test_a_unit_with_an_invalid_spec_keeps_its_gpu_when_its_pod_is_deleted(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
         slow = {"sim.local/stop": "late", "sim.local/stop-for": PAUSED}
         before = nodes_of(await fill_cluster(installation, user_unit_manifests(slow)))
-        spoilt = [f"u{number}" for number in range(4)]
-        for name in spoilt:
+        invalid = [f"u{number}" for number in range(4)]
+        for name in invalid:
             await patch_unit(installation, name, memory="lots")
-        for name in spoilt:
+        for name in invalid:
             await installation.wait_unit_reason(name, "InvalidSpec")
 
-        victims = [pod for name in spoilt for pod in await unit_pods(installation, name)]
-        for victim in victims:
-            await installation.admin.delete(installation.path("pods", victim["metadata"]["name"]))
-        kept = {name: before[name] for name in spoilt}
-        await eventually(lambda: nominations(installation), lambda found: found == kept)
-        await resume_pods(installation, victims, "stop-for")
-        for name in spoilt:
+        deleted_pods = [pod for name in invalid for pod in await unit_pods(installation, name)]
+        for pod in deleted_pods:
+            await installation.admin.delete(installation.path("pods", pod["metadata"]["name"]))
+        expected = {name: before[name] for name in invalid}
+        await eventually(lambda: nominations(installation), lambda nominated: nominated == expected)
+        await resume_pods(installation, deleted_pods, "stop-for")
+        for name in invalid:
             await patch_unit(installation, name, memory="1Gi")
 
-        assert nodes_of(await settled(installation, "a:1", list(before))) == before
+        assert nodes_of(await wait_settled(installation, "a:1", list(before))) == before
         await assert_no_eviction(installation)
 
 
@@ -179,7 +181,7 @@ async def test_a_label_change_alone_restarts_no_pod(installation: IsolatedInstal
 
         assert [pod["metadata"]["uid"] for pod in await installation.list("pods")] == pods
         await installation.admin.patch(path, {"spec": {"access": None, **ports}})
-        await eventually(lambda: teams(installation), lambda found: found == {"b"})
+        await eventually(lambda: teams(installation), lambda teams: teams == {"b"})
 
 
 async def teams(site: IsolatedInstallation) -> set[str]:

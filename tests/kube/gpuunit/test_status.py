@@ -83,7 +83,7 @@ async def test_a_crash_loop_is_reported_once_with_exit_code_and_last_output(
     assert resource_version(later) == resource_version(unit)
 
 
-async def test_a_container_that_needs_too_much_memory_is_said_to(
+async def test_a_container_that_exceeds_its_memory_is_reported(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -118,7 +118,7 @@ async def test_unschedulable_stock_shows_the_scheduler_message(
     assert "Insufficient nvidia.com/gpu" in message_of(unit)
 
 
-async def test_a_slow_start_is_progress(installation: IsolatedInstallation) -> None:
+async def test_a_slow_start_is_reported_as_progress(installation: IsolatedInstallation) -> None:
     async with run_controller(installation):
         await installation.create("gpuunits", simulated_unit_manifest("mine", "slow", delay=PAUSED))
         unit = await wait_unit_message(
@@ -143,7 +143,7 @@ async def test_a_running_container_that_is_never_ready_is_reported(
     )
 
 
-async def test_a_lost_node_is_named_and_its_return_noticed(
+async def test_a_lost_node_and_its_return_are_reported(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):
@@ -159,7 +159,7 @@ async def test_a_lost_node_is_named_and_its_return_noticed(
 
 
 @pytest.mark.parametrize(
-    ("hard", "reason", "said"),
+    ("hard", "reason", "message"),
     [
         ({"pods": "0"}, "PodStartupFailed", "FailedCreate: pods"),
         ({"count/deployments.apps": "0"}, "UnitDeploymentSyncFailed", "Deployment unit-mine: "),
@@ -171,8 +171,8 @@ async def test_a_lost_node_is_named_and_its_return_noticed(
         ),
     ],
 )
-async def test_a_quota_is_named_and_the_unit_starts_once_it_is_lifted(
-    installation: IsolatedInstallation, hard: dict[str, str], reason: str, said: str
+async def test_an_exceeded_quota_is_reported_and_the_unit_starts_once_it_is_deleted(
+    installation: IsolatedInstallation, hard: dict[str, str], reason: str, message: str
 ) -> None:
     await limit(installation, hard)
     async with run_controller(installation):
@@ -182,7 +182,7 @@ async def test_a_quota_is_named_and_the_unit_starts_once_it_is_lifted(
         await installation.wait_unit_reason("mine", "UnitReady")
 
     assert phase_of(unit) == "Progressing"
-    assert message_of(unit).startswith(said)
+    assert message_of(unit).startswith(message)
     assert "exceeded quota: little" in message_of(unit)
 
 
@@ -223,19 +223,19 @@ FOREIGN = {
 async def test_a_foreign_child_object_blocks_the_unit_until_it_is_removed(
     installation: IsolatedInstallation, kind: str
 ) -> None:
-    theirs = await installation.create(kind, FOREIGN[kind])
-    path = installation.path(kind, theirs["metadata"]["name"])
+    foreign = await installation.create(kind, FOREIGN[kind])
+    path = installation.path(kind, foreign["metadata"]["name"])
     async with run_controller(installation):
         await installation.create("gpuunits", user_unit_manifest("mine", template=PORTS))
         unit = await installation.wait_unit_reason("mine", "ChildConflict")
-        left = await installation.admin.get(path)
+        after = await installation.admin.get(path)
         await installation.admin.delete(path)
         await installation.wait_unit_reason("mine", "UnitReady")
 
     assert phase_of(unit) == "Failed"
-    assert f"{theirs['metadata']['name']} exists and is not this unit's" in message_of(unit)
-    assert left["spec"] == theirs["spec"]
-    assert "ownerReferences" not in left["metadata"]
+    assert f"{foreign['metadata']['name']} exists and is not this unit's" in message_of(unit)
+    assert after["spec"] == foreign["spec"]
+    assert "ownerReferences" not in after["metadata"]
 
 
 async def test_a_recreated_unit_gets_its_own_children(
@@ -280,11 +280,11 @@ async def test_a_changed_unit_is_ready_only_when_the_change_runs(
 async def start(site: IsolatedInstallation, name: str, image: str) -> None:
     """Let the held pod of a unit with this image start, once the pod exists."""
 
-    async def look() -> list[dict[str, Any]]:
+    async def matching_pods() -> list[dict[str, Any]]:
         pods = await unit_pods(site, name)
         return [pod for pod in pods if pod["spec"]["containers"][0]["image"] == image]
 
-    await resume_pods(site, await eventually(look), "delay")
+    await resume_pods(site, await eventually(matching_pods), "delay")
 
 
 async def test_a_change_that_cannot_start_is_a_failure_and_the_old_pod_stays(
@@ -300,14 +300,14 @@ async def test_a_change_that_cannot_start_is_a_failure_and_the_old_pod_stays(
             {"metadata": {"labels": broken}, "spec": {"image": "example/typo:1"}},
         )
         unit = await wait_unit_message(installation, "mine", "ErrImagePull")
-        left = await installation.admin.get(installation.path("pods", old["metadata"]["name"]))
+        old_pod = await installation.admin.get(installation.path("pods", old["metadata"]["name"]))
 
     assert (phase_of(unit), unit["status"]["observedGeneration"]) == ("Failed", 2)
     assert "example/typo:1" in message_of(unit)
-    assert "deletionTimestamp" not in left["metadata"]
+    assert "deletionTimestamp" not in old_pod["metadata"]
 
 
-async def test_a_paused_deployment_does_not_pass_for_the_change(
+async def test_a_paused_deployment_is_not_reported_as_the_completed_change(
     installation: IsolatedInstallation,
 ) -> None:
     path = installation.path("deployments", "unit-mine")

@@ -119,12 +119,12 @@ async def try_out(admin: AdminClient, kind: Kind[Any], body: dict[str, Any], uni
 
 
 async def try_out_children(admin: AdminClient, unit: GPUUnit) -> None:
-    given = unit_settings("elsewhere", unit.metadata.namespace)
+    settings = unit_settings("elsewhere", unit.metadata.namespace)
     await try_out(
-        admin, DEPLOYMENTS, deployment_manifest(unit, given, {}, stop_old_pod_first=False), unit
+        admin, DEPLOYMENTS, deployment_manifest(unit, settings, {}, stop_old_pod_first=False), unit
     )
-    if (found := service_manifest(unit)) is not None:
-        await try_out(admin, SERVICES, found, unit)
+    if (service := service_manifest(unit)) is not None:
+        await try_out(admin, SERVICES, service, unit)
 
 
 @pytest.mark.parametrize("spec", ACCEPTED, ids=shown)
@@ -138,7 +138,7 @@ async def test_a_spec_that_passes_our_rules_is_accepted_by_the_server(
 
 @pytest.mark.parametrize(
     ("spec", "status"),
-    [*((each, 422) for each in REFUSED), *((each, 500) for each in REPEATED)],
+    [*((spec, 422) for spec in REFUSED), *((spec, 500) for spec in REPEATED)],
     ids=shown,
 )
 async def test_a_spec_that_the_server_refuses_fails_our_rules(

@@ -23,8 +23,10 @@ def a_function(name: str) -> dict[str, Any]:
 
 def condition(unit: Mapping[str, Any]) -> tuple[str, str]:
     """Return the status and the reason of the unit's worker condition."""
-    (found,) = [each for each in unit["status"]["conditions"] if each["type"] == "ServerlessReady"]
-    return found["status"], found["reason"]
+    (worker_condition,) = [
+        item for item in unit["status"]["conditions"] if item["type"] == "ServerlessReady"
+    ]
+    return worker_condition["status"], worker_condition["reason"]
 
 
 async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
@@ -51,7 +53,7 @@ async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
     assert (sidecar["name"], sidecar["restartPolicy"]) == ("worker", "Always")
 
 
-async def test_a_worker_outlives_its_function_and_nothing_is_written_at_rest(
+async def test_a_worker_outlives_its_function_and_is_not_written_when_idle(
     installation: IsolatedInstallation,
 ) -> None:
     async with run_controller(installation):

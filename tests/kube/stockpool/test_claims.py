@@ -71,7 +71,7 @@ async def test_a_released_unit_is_not_counted_and_the_pool_shrinks_back(
     assert pool.status.allocated == 0
 
 
-async def test_claims_are_counted_while_the_spec_is_wrong(
+async def test_claims_are_counted_while_the_spec_is_invalid(
     stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
     async with controller.run():
@@ -87,11 +87,11 @@ async def test_claims_are_counted_while_the_spec_is_wrong(
 async def test_a_pool_that_is_being_deleted_counts_claims_and_gets_no_more_units(
     client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
-    held: dict[str, Any] = {"metadata": {"finalizers": ["example.com/held"]}}
+    finalizer: dict[str, Any] = {"metadata": {"finalizers": ["example.com/held"]}}
     async with controller.run():
         await stock.create_pool(1)
         await stock.wait_unclaimed("warm-0")
-        await client.patch(STOCK_POOLS, stock.key, held)
+        await client.patch(STOCK_POOLS, stock.key, finalizer)
         await client.delete(STOCK_POOLS, stock.key)
         await stock.claim_unit("warm-0")
         # else the stock claim would wait without end

@@ -24,7 +24,7 @@ async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
         await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
         await stock.report_ready()
         ready = await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
-        made = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledUp"))
+        notes = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledUp"))
     unit = await stock.get_unit("warm-0")
     (owner,) = unit.metadata.owner_references
     assert (owner.uid, owner.controller, owner.block_owner_deletion) == (
@@ -35,7 +35,7 @@ async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
     assert (unit.spec.memory, unit.spec.gpu, unit.spec.node_selector) == ("1Gi", 1, {"zone": "a"})
     assert (ready.status.replicas, ready.status.available) == (3, 3)
     assert ready.status.selector == f"{POOL_LABEL}=warm"
-    assert made == ["made 3 units: warm-0, warm-1, warm-2"]
+    assert notes == ["made 3 units: warm-0, warm-1, warm-2"]
 
 
 async def test_a_large_pool_is_filled_to_its_size(
@@ -43,12 +43,12 @@ async def test_a_large_pool_is_filled_to_its_size(
 ) -> None:
     async with controller.run():
         await stock.create_pool(250)
-        found = await eventually(stock.unclaimed_names, lambda found: len(found) >= 250)
+        unit_names = await eventually(stock.unclaimed_names, lambda names: len(names) >= 250)
         await stock.wait_pool(lambda pool: pool.status.replicas == 250)
-    assert len(found) == len(await stock.unclaimed_names()) == 250
+    assert len(unit_names) == len(await stock.unclaimed_names()) == 250
 
 
-async def test_a_pool_at_rest_is_not_written_to(
+async def test_an_unchanged_pool_is_not_written(
     client: Client, namespace: str, stock: StockPoolFixture
 ) -> None:
     await stock.create_pool(2)
@@ -63,7 +63,7 @@ async def test_a_pool_at_rest_is_not_written_to(
     assert counted.writes == 0
 
 
-async def test_never_ready_units_go_first(
+async def test_units_that_were_never_ready_are_deleted_first(
     stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     async with controller.run():
@@ -73,11 +73,11 @@ async def test_never_ready_units_go_first(
         await stock.wait_pool(lambda pool: pool.status.available == 2)
         await stock.patch_pool(replicas=2)
         await stock.wait_unclaimed("warm-1", "warm-3")
-        removed = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledDown"))
-    assert removed == ["removed 2 units: warm-0, warm-2"]
+        notes = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledDown"))
+    assert notes == ["removed 2 units: warm-0, warm-2"]
 
 
-async def test_a_pool_is_scaled_as_kubectl_does_it(
+async def test_a_pool_is_scaled_through_its_scale_subresource(
     stock: StockPoolFixture, controller: InProcessStockPoolController, admin: AdminClient
 ) -> None:
     scale = f"/apis/{API_VERSION}/namespaces/{stock.namespace}/stockpools/warm/scale"
@@ -89,8 +89,8 @@ async def test_a_pool_is_scaled_as_kubectl_does_it(
         await admin.patch(scale, {"spec": {"replicas": 0}})
         await stock.wait_unclaimed()
         await stock.wait_pool(lambda pool: pool.status.phase == "ScaledToZero")
-        seen = await admin.get(scale)
-    assert seen["status"] == {"replicas": 0, "selector": f"{POOL_LABEL}=warm"}
+        current = await admin.get(scale)
+    assert current["status"] == {"replicas": 0, "selector": f"{POOL_LABEL}=warm"}
 
 
 async def test_the_number_of_starting_units_is_limited(
@@ -121,12 +121,15 @@ async def test_an_unschedulable_unit_is_reported_and_kept(
         uid = (await stock.get_unit("warm-0")).metadata.uid
         await stock.report_status("warm-0", phase="Progressing", conditions=[waiting])
         pool = await stock.wait_pool(lambda pool: pool.status.phase == "Degraded")
-    (said,) = pool.status.conditions
-    assert (said.reason, said.message) == ("InsufficientNodes", "warm-0: 0/4 nodes are available")
+    (condition,) = pool.status.conditions
+    assert (condition.reason, condition.message) == (
+        "InsufficientNodes",
+        "warm-0: 0/4 nodes are available",
+    )
     assert (await stock.get_unit("warm-0")).metadata.uid == uid
 
 
-async def test_a_name_that_another_unit_has_is_passed_over(
+async def test_the_name_of_another_unit_is_skipped(
     client: Client, stock: StockPoolFixture, controller: InProcessStockPoolController
 ) -> None:
     meta = {"namespace": stock.namespace, "name": "warm-0"}
@@ -147,5 +150,5 @@ async def test_a_deleted_pool_deletes_its_unclaimed_units(
         await stock.wait_unclaimed("warm-0", "warm-2")
         await client.delete(STOCK_POOLS, stock.key)
         # The garbage collector looks for new kinds every half minute.
-        await eventually(stock.unclaimed_names, lambda found: not found)
+        await eventually(stock.unclaimed_names, lambda names: not names)
     assert [unit.metadata.name for unit in await stock.units()] == ["warm-1"]

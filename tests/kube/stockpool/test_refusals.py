@@ -36,8 +36,8 @@ async def test_an_invalid_pool_spec_is_reported_and_changes_no_unit(
         await stock.patch_pool(memory="1Gi")
         await stock.wait_unclaimed("warm-0", "warm-1")
         await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
-    (said,) = pool.status.conditions
-    assert (said.reason, said.message) == ("InvalidSpec", note)
+    (condition,) = pool.status.conditions
+    assert (condition.reason, condition.message) == ("InvalidSpec", note)
     assert "memory" in note
     assert "lots" in note
     assert (await stock.get_unit("warm-0")).metadata.uid == uid
@@ -54,7 +54,7 @@ async def test_a_full_quota_is_reported_and_the_pool_recovers(
         assert note == pool.status.conditions[0].message
         assert "exceeded quota" in note
         await admin.patch(quota, {"spec": {"hard": {UNIT_COUNT: "9"}}})
-        await eventually(stock.unclaimed_names, lambda found: len(found) == 3)
+        await eventually(stock.unclaimed_names, lambda names: len(names) == 3)
         await stock.wait_pool(lambda pool: pool.status.phase == "Progressing")
 
 

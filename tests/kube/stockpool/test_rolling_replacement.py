@@ -15,7 +15,7 @@ async def memories(stock: StockPoolFixture) -> list[str]:
 
 
 async def filled(stock: StockPoolFixture, replicas: int) -> None:
-    await eventually(stock.unclaimed_names, lambda found: len(found) == replicas)
+    await eventually(stock.unclaimed_names, lambda names: len(names) == replicas)
     await stock.report_ready()
     await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
 
@@ -33,11 +33,11 @@ async def test_only_unclaimed_units_are_replaced_and_one_by_one(
             census.reset()
             await stock.patch_pool(memory="2Gi")
             async with run_fake_unit_reconciler(stock, consume=False):
-                await eventually(lambda: memories(stock), lambda found: found == ["2Gi"] * 4)
+                await eventually(lambda: memories(stock), lambda sizes: sizes == ["2Gi"] * 4)
                 await stock.wait_pool(lambda pool: pool.status.phase == "Ready")
         assert (census.max_unclaimed, census.min_ready) == (4, 3)
-    kept = await stock.get_unit("warm-0")
-    assert (kept.metadata.uid, kept.spec) == (claimed.metadata.uid, claimed.spec)
+    unit = await stock.get_unit("warm-0")
+    assert (unit.metadata.uid, unit.spec) == (claimed.metadata.uid, claimed.spec)
 
 
 async def test_unschedulable_resources_replace_only_a_few_units(
@@ -64,6 +64,6 @@ async def test_outdated_units_that_never_started_are_replaced_at_once(
 ) -> None:
     async with InProcessStockPoolController(client, stock.namespace).run():
         await stock.create_pool(3, memory="900Gi")
-        await eventually(stock.unclaimed_names, lambda found: len(found) == 3)
+        await eventually(stock.unclaimed_names, lambda names: len(names) == 3)
         await stock.patch_pool(memory="1Gi")
-        await eventually(lambda: memories(stock), lambda found: found == ["1Gi"] * 3)
+        await eventually(lambda: memories(stock), lambda sizes: sizes == ["1Gi"] * 3)

@@ -8,7 +8,7 @@ from shared.config.duration import Duration
 from shared.config.leader_election import LeaderElectionConfig
 
 
-def test_the_defaults_are_those_of_client_go() -> None:
+def test_the_default_election_durations_are_those_of_client_go() -> None:
     made = election_settings(LeaderElectionConfig())
     assert (
         made.lease_duration_seconds,
@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_client_go() -> None:
         (15.5, 10, 2, "must be whole seconds"),
     ],
 )
-def test_durations_that_let_two_lead_are_refused_with_the_reason(
+def test_election_durations_that_allow_two_leaders_are_rejected_with_the_reason(
     lease: float, renew: float, retry: float, message: str
 ) -> None:
     config = LeaderElectionConfig(

@@ -39,7 +39,7 @@ def owners(**changes: Any) -> dict[str, Any]:
     return {"ownerReferences": [{**owner, **changes}]}
 
 
-def test_a_child_that_is_not_there_is_made() -> None:
+def test_a_missing_child_is_created() -> None:
     assert next_action(wanted()) is ChildAction.CREATE
 
 
@@ -105,15 +105,15 @@ def test_a_foreign_child_object_is_a_conflict(found: Service) -> None:
         pytest.param(live(deletionTimestamp="now"), id="on its way out"),
     ],
 )
-def test_a_child_that_goes_is_waited_for(found: Service) -> None:
+def test_a_child_that_will_be_deleted_is_waited_for(found: Service) -> None:
     assert next_action(wanted(found)) is ChildAction.WAIT
 
 
-def test_a_body_was_accepted_if_it_is_what_was_applied_last() -> None:
+def test_a_body_with_the_hash_of_the_live_object_was_applied_before() -> None:
     assert was_applied_before(wanted(live(spec={"ports": []})))
     assert not was_applied_before(wanted())
     assert not was_applied_before(wanted(live(), ports=[{"name": "http", "port": 81}]))
 
 
-def test_a_child_is_called_by_kind_and_name() -> None:
+def test_the_display_name_of_a_child_is_its_kind_and_name() -> None:
     assert wanted().display_name == "Service unit-one"

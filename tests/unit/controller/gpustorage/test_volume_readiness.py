@@ -30,7 +30,7 @@ from tests.unit.controller.gpustorage.storage_objects import (
         ("1000M", new_pvc("1024M", "1024M"), new_storage_class(), "1024M"),
     ],
 )
-def test_a_request_only_grows_and_only_where_it_can(
+def test_the_requested_size_only_grows_and_only_if_the_class_allows_it(
     size: str, claim: PersistentVolumeClaim | None, kind: StorageClass | None, asked: str
 ) -> None:
     assert desired_pvc_size(new_storage(size=size), claim, kind) == asked
@@ -45,7 +45,7 @@ def test_the_storage_class_is_from_the_spec_or_the_configuration_or_the_cluster(
     assert body["spec"].get("storageClassName") == asked
 
 
-def test_the_class_of_a_claim_that_is_there_stays() -> None:
+def test_the_class_of_an_existing_pvc_is_kept() -> None:
     body = pvc_child(
         new_storage(storageClassName="other"), new_pvc(), new_storage_class(), SETTINGS
     ).body
@@ -120,6 +120,8 @@ def test_the_ready_condition_follows_the_state_of_the_volume(
         ('{"prepare":"copy","uid":"uid-of-copy"}', {}, False),
     ],
 )
-def test_a_claim_that_was_there_is_known(lock: str, status: dict[str, str], is_known: bool) -> None:
+def test_an_earlier_pvc_is_known_from_the_status_or_the_lock(
+    lock: str, status: dict[str, str], is_known: bool
+) -> None:
     notes = {"annotations": {"runtime.lokiwager.io/mounted-by": lock}} if lock else {}
     assert had_pvc(new_storage(metadata=notes, status=status)) is is_known

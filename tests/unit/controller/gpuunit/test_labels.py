@@ -18,7 +18,7 @@ OWN = {
 }
 
 
-def test_a_child_names_its_unit_and_who_made_it() -> None:
+def test_the_labels_of_a_child_name_its_unit_and_its_manager() -> None:
     assert child_labels(new_unit()) == OWN
 
 
@@ -27,7 +27,7 @@ def test_a_child_of_a_pool_s_unit_names_the_pool() -> None:
     assert child_labels(unit) == {**OWN, "runtime.lokiwager.io/pool": "big"}
 
 
-def test_the_selector_is_the_unit_alone() -> None:
+def test_the_selector_has_only_the_unit_label() -> None:
     unit = new_unit(labels={wellknown.POOL_LABEL: "big", "team": "a"})
     assert pod_selector(unit) == {"runtime.lokiwager.io/unit": "one"}
 
@@ -52,7 +52,7 @@ def test_the_pods_of_a_worker_name_the_function() -> None:
     }
 
 
-def test_a_child_goes_with_its_unit() -> None:
+def test_a_child_is_owned_by_its_unit() -> None:
     assert child_metadata(new_unit(), "unit-one") == {
         "namespace": INSTANCE_NAMESPACE,
         "name": "unit-one",

@@ -77,7 +77,7 @@ def test_pods_of_deleted_stock_are_observed_until_they_end() -> None:
     assert [pod.metadata.name for pod in found.terminating_stock_pods] == ["ending"]
 
 
-def test_an_observation_stays_as_it_was_and_a_new_one_has_what_was_written() -> None:
+def test_an_observation_does_not_change_and_a_new_one_has_the_writes() -> None:
     caches = caches_with(MADE)
     before = observe_unit(caches, NAMESPACES, MADE)
     put_pod(caches, MADE, "new")
@@ -86,7 +86,7 @@ def test_an_observation_stays_as_it_was_and_a_new_one_has_what_was_written() -> 
     assert [pod.metadata.name for pod in after.workload.previous_pods] == ["new"]
 
 
-def test_a_unit_made_by_hand_has_no_source_stock_to_observe() -> None:
+def test_a_manually_created_unit_has_no_source_stock_to_observe() -> None:
     unit = new_unit()
     caches = caches_with(unit, STOCK)
     put_pod(caches, STOCK, "ending", nodeName="gpu-1", deleted=True)

@@ -24,7 +24,7 @@ AMOUNTS = st.dictionaries(
         ({"memory": "1Gi", GPU: "0"}, False),
     ],
 )
-def test_a_holder_is_useless_for_a_pod_that_requests_other_gpus(
+def test_a_holder_has_no_gpu_for_a_pod_that_requests_other_gpus(
     asked: dict[str, str], is_useless: bool
 ) -> None:
     assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=asked)) is is_useless
@@ -36,7 +36,9 @@ def test_a_pod_fits_in_place_of_a_pod_with_equal_requests(amounts: dict[str, str
 
 
 @given(AMOUNTS, AMOUNTS)
-def test_a_pod_fits_where_no_amount_is_larger(mine: dict[str, str], held: dict[str, str]) -> None:
+def test_a_pod_fits_if_none_of_its_requests_is_larger(
+    mine: dict[str, str], held: dict[str, str]
+) -> None:
     fits = all(int(amount) <= int(held.get(name, "0")) for name, amount in mine.items())
     assert is_within_requests_of(new_pod(requests=mine), new_pod(requests=held)) is fits
 
@@ -56,7 +58,7 @@ def test_the_requests_of_all_containers_are_added() -> None:
     assert total_requests(pod) == {"cpu": Quantity.parse("1")}
 
 
-def test_a_sidecar_asks_beside_the_programs_and_what_only_prepares_does_not() -> None:
+def test_requests_of_sidecars_are_added_and_those_of_other_init_containers_are_not() -> None:
     sidecar = {"name": "worker", "restartPolicy": "Always", "resources": {"requests": ONE}}
     first = {"name": "first", "resources": {"requests": {"cpu": "1"}}}
     pod = new_pod(requests=ONE, spec={"initContainers": [sidecar, first]})

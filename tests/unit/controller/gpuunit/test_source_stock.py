@@ -8,11 +8,11 @@ from tests.support.builders.operations import OPERATION_ID, new_claimed_stock
 SOURCE = SourceStock("warm", "uid-of-warm", OPERATION_ID)
 
 
-def test_a_unit_made_by_hand_has_no_source() -> None:
+def test_a_manually_created_unit_has_no_source_stock() -> None:
     assert source_stock_of(new_unit("one")) is None
 
 
-def test_the_source_is_in_the_annotations() -> None:
+def test_the_source_stock_is_read_from_the_annotations() -> None:
     notes = {
         wellknown.SOURCE_STOCK_NAME_ANNOTATION: "warm",
         wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm",

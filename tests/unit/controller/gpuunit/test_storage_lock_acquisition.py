@@ -116,7 +116,7 @@ async def test_a_volume_used_by_other_pods_is_not_locked_although_it_has_no_lock
     assert site.writes == []
 
 
-async def test_pods_that_have_ended_or_only_browse_are_no_hindrance() -> None:
+async def test_finished_pods_and_accessors_do_not_block_a_lock() -> None:
     site = Site()
     for name in ("a", "b"):
         site.put_storage(name)
@@ -138,7 +138,9 @@ async def test_a_removed_lock_is_written_again_for_the_unit_whose_pods_use_the_v
     assert site.lock("a") == CONFIRMED
 
 
-async def test_a_lock_of_the_operation_is_named_while_the_unit_waits_and_confirmed_after() -> None:
+async def test_the_lock_of_an_operation_gets_the_uid_of_a_waiting_unit_and_is_confirmed_later() -> (
+    None
+):
     site = Site()
     site.put_storage("a", OF_THE_OPERATION)
     assert reason(await site.take()) == "StorageNotReady"
@@ -150,7 +152,7 @@ async def test_a_lock_of_the_operation_is_named_while_the_unit_waits_and_confirm
     assert site.lock("a") == CONFIRMED
 
 
-async def test_a_unit_does_not_run_beside_others_because_its_lock_was_named() -> None:
+async def test_a_unit_whose_lock_has_its_uid_still_waits_for_other_pods() -> None:
     site = Site()
     site.put_storage("a", OF_THE_OPERATION)
     site.put_storage("b")
@@ -160,7 +162,7 @@ async def test_a_unit_does_not_run_beside_others_because_its_lock_was_named() ->
     assert reason(await site.take()) == "StorageInUse"
 
 
-async def test_a_storage_that_goes_between_two_locks_is_waited_for() -> None:
+async def test_a_unit_waits_for_a_storage_that_is_deleted_between_two_locks() -> None:
     site = Site(before_a_write=lambda: site.remove_storage("b"))
     for name in ("a", "b"):
         site.put_storage(name)

@@ -28,11 +28,11 @@ MADE = new_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
         (StorageLock(prepare="data", uid="uid-of-data"), False),
     ],
 )
-def test_a_lock_is_a_units_by_uid_or_by_its_operation(lock: StorageLock, is_ours: bool) -> None:
+def test_a_lock_belongs_to_a_unit_by_uid_or_by_operation(lock: StorageLock, is_ours: bool) -> None:
     assert is_lock_held_by(MADE, lock) is is_ours
 
 
-def test_a_unit_made_by_hand_has_no_operation() -> None:
+def test_a_manually_created_unit_does_not_hold_a_lock_without_a_uid() -> None:
     assert not is_lock_held_by(new_unit(), StorageLock(unit="one"))
 
 
@@ -48,7 +48,7 @@ def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
     assert is_lock_confirmed(unit, desired_lock(unit), is_mounted=False)
 
 
-def test_a_storage_that_goes_serves_only_the_unit_that_has_it() -> None:
+def test_a_storage_that_is_being_deleted_serves_only_the_holder_of_its_lock() -> None:
     notes = {"runtime.lokiwager.io/mounted-by": '{"unit":"one","uid":"uid-of-one"}'}
     going = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": notes}
     storage = new_storage(metadata=going, status={"phase": "Ready"})

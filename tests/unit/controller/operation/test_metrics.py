@@ -39,6 +39,6 @@ def test_the_longest_time_without_progress_is_the_stalled_time() -> None:
     assert (found[SEED], found[CREATE]) == (60.0, 3600.0)
 
 
-def test_a_clock_that_is_behind_makes_no_negative_wait() -> None:
+def test_a_clock_that_is_behind_causes_no_negative_time() -> None:
     ahead = a_record(CREATE, OperationPhase.RUNNING, updated_at="2026-11-16T12:00:05Z")
     assert stalled_seconds_by_type([ahead], NOW)[CREATE] == 0.0

@@ -33,7 +33,7 @@ def a_record(phase: str, request: dict[str, Any] | None = None, **status: Any) -
 
 
 @pytest.mark.parametrize("phase", [OperationPhase.PENDING, OperationPhase.RUNNING])
-def test_an_unfinished_operation_is_left_alone(phase: str) -> None:
+def test_an_unfinished_operation_is_kept(phase: str) -> None:
     record = a_record(phase, {"a": 1}, updated_at="2020-01-01T00:00:00Z")
     assert next_retention_action(record, DAY, NOW) == RetentionAction()
 

@@ -35,7 +35,7 @@ def waiting(**state: str) -> ContainerStatus:
         ({"reason": "Unschedulable", "status": "True"}, ""),
     ],
 )
-def test_the_scheduler_is_quoted_where_it_found_no_node(
+def test_the_scheduler_message_is_returned_if_no_node_was_found(
     condition: dict[str, str], said: str
 ) -> None:
     pod = a_pod(**condition)
@@ -50,11 +50,11 @@ def test_the_scheduler_is_quoted_where_it_found_no_node(
         ({"reason": "CreateContainerError"}, "CreateContainerError"),
     ],
 )
-def test_a_container_that_simply_starts_waits_for_nothing(state: dict[str, str], said: str) -> None:
+def test_a_starting_container_has_no_waiting_message(state: dict[str, str], said: str) -> None:
     assert waiting_message(waiting(**state)) == said
 
 
-def test_backing_off_from_an_image_does_not_hide_why_it_failed() -> None:
+def test_image_pull_back_off_does_not_hide_the_pull_error() -> None:
     error, backing_off = "ErrImagePull: not found", "ImagePullBackOff: Back-off pulling image"
     assert stable_message(error, backing_off) == error
     assert stable_message("", backing_off) == backing_off

@@ -34,7 +34,7 @@ def test_an_empty_pool_is_filled() -> None:
     assert plan_scaling(new_pool(3), []) == ScalingPlan(create_count=3)
 
 
-def test_a_full_pool_is_left_alone() -> None:
+def test_a_full_pool_needs_no_change() -> None:
     assert plan_scaling(new_pool(2), [new_unit(0), new_unit(1)]).is_idle
 
 
@@ -42,25 +42,25 @@ def test_a_large_pool_is_filled_in_steps() -> None:
     assert plan_scaling(new_pool(1000), []).create_count == MAX_CREATES
 
 
-def test_units_that_never_had_a_node_go_first_then_those_not_ready_then_the_youngest() -> None:
+def test_units_without_a_node_are_deleted_first_then_unready_then_young_units() -> None:
     stock = [new_unit(0), new_unit(1), new_unit(2, PROGRESSING, node="n"), new_unit(3, PROGRESSING)]
     assert removed(plan_scaling(new_pool(0), stock)) == ["warm-3", "warm-2", "warm-1", "warm-0"]
 
 
-def test_the_higher_number_is_the_younger_of_one_second() -> None:
+def test_of_units_created_in_one_second_the_higher_number_is_younger() -> None:
     assert removed(plan_scaling(new_pool(1), [new_unit(9), new_unit(10)])) == ["warm-10"]
 
 
-def test_of_ready_units_the_outdated_go_first() -> None:
+def test_outdated_ready_units_are_deleted_before_other_ready_units() -> None:
     assert removed(plan_scaling(new_pool(1), [new_unit(0, **OLD), new_unit(1)])) == ["warm-0"]
 
 
-def test_units_that_are_never_ready_are_not_churned() -> None:
+def test_current_units_that_are_not_ready_are_not_replaced() -> None:
     stock = [new_unit(0, PROGRESSING), new_unit(1, UnitPhase.FAILED)]
     assert plan_scaling(new_pool(2), stock).is_idle
 
 
-def test_a_bound_on_starts_holds_back_new_units() -> None:
+def test_max_unavailable_limits_the_number_of_new_units() -> None:
     stock = [new_unit(0), new_unit(1, PROGRESSING)]
     assert plan_scaling(new_pool(5, max_unavailable=2), stock).create_count == 1
 
@@ -89,7 +89,7 @@ def test_every_resource_field_makes_a_unit_outdated(field: str) -> None:
     assert not is_outdated(new_pool(**changed), new_unit(0, **changed))
 
 
-def test_new_names_are_the_lowest_numbers_that_nobody_has() -> None:
+def test_new_names_have_the_lowest_free_numbers() -> None:
     assert free_names("warm", 3, {"warm-0", "warm-2"}.__contains__) == [
         "warm-1",
         "warm-3",
@@ -97,7 +97,7 @@ def test_new_names_are_the_lowest_numbers_that_nobody_has() -> None:
     ]
 
 
-def test_names_of_pools_with_long_names_are_cut_and_differ() -> None:
+def test_unit_names_of_pools_with_long_names_are_shortened_and_differ() -> None:
     made = free_names("p" * 63, 3, lambda _: False)
     assert len(set(made)) == 3
     assert {len(name) for name in made} == {63}
@@ -129,7 +129,7 @@ pools = st.builds(
 
 
 @given(pools, units())
-def test_a_plan_never_leads_above_what_is_asked_and_never_touches_claimed_units(
+def test_a_plan_never_exceeds_the_replicas_and_never_deletes_claimed_units(
     pool: StockPool, units: list[GPUUnit]
 ) -> None:
     stock = unclaimed_units(pool, units)

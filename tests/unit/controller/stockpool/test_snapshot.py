@@ -54,7 +54,7 @@ def a_foreign_unit(name: str) -> GPUUnit:
     return GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="g1.1"))
 
 
-async def test_a_live_look_shows_what_the_server_has() -> None:
+async def test_a_live_snapshot_has_the_objects_of_the_server() -> None:
     assert await views(new_pool(), new_unit(0)).live(KEY) == PoolSnapshot(
         new_pool(), (new_unit(0),)
     )
@@ -65,7 +65,7 @@ async def test_a_deleted_pool_has_no_snapshot() -> None:
     assert views(new_pool()).cached(KEY) is None
 
 
-async def test_units_that_cannot_be_read_are_not_taken_for_gone() -> None:
+async def test_undecodable_units_do_not_count_as_deleted() -> None:
     with pytest.raises(UndecodableError, match="warm-1"):
         await views(new_pool(), new_unit(0), unread="warm-1").live(KEY)
 

@@ -34,17 +34,17 @@ def test_a_pool_with_all_its_units_is_ready() -> None:
     assert said(new_pool(2), new_unit(0), new_unit(1)) == told
 
 
-def test_a_pool_with_units_on_their_way_progresses() -> None:
+def test_a_pool_with_starting_units_is_progressing() -> None:
     told = ("Progressing", "PoolProgressing", "1 of 2 units are ready")
     assert said(new_pool(2), new_unit(0), new_unit(1, PROGRESSING)) == told
 
 
-def test_a_pool_with_outdated_units_progresses() -> None:
+def test_a_pool_with_outdated_units_is_progressing() -> None:
     told = ("Progressing", "PoolProgressing", "1 of 1 units are ready, 1 to be replaced")
     assert said(new_pool(1), new_unit(0, memory="8Gi")) == told
 
 
-def test_a_pool_of_none_is_scaled_to_zero_once_none_is_left() -> None:
+def test_a_pool_without_replicas_is_scaled_to_zero_once_no_unit_is_left() -> None:
     assert said(new_pool(0))[:2] == ("ScaledToZero", "ScaledToZero")
     assert said(new_pool(0), new_unit(0))[:2] == ("Progressing", "PoolProgressing")
 
@@ -58,13 +58,13 @@ def test_an_unschedulable_unit_is_reported_before_a_failed_unit() -> None:
     assert said(new_pool(2), failed, new_unit(1)) == told
 
 
-def test_a_long_text_is_cut() -> None:
+def test_a_long_message_of_a_pool_is_shortened() -> None:
     waiting = new_unit(0, PROGRESSING, said=("PodUnschedulable", "\u00e9" * 5000))
     found = next_status(PoolSnapshot(new_pool(1), (waiting,)), None, NOW)
     assert len(ready_message(found).encode()) == MAX_MESSAGE_BYTES
 
 
-def test_the_numbers_are_of_unclaimed_units_that_stay() -> None:
+def test_the_counts_exclude_claimed_and_terminating_units() -> None:
     units = (
         new_unit(0),
         new_unit(1, PROGRESSING),
@@ -82,7 +82,7 @@ def test_an_unchanged_pool_needs_no_status_write() -> None:
     assert merge_patch.create_merge_patch(first, again) == {}
 
 
-def test_a_spec_that_is_wrong_fails_with_field_and_value() -> None:
+def test_an_invalid_spec_fails_with_field_and_value() -> None:
     trouble = spec_problem(new_pool(memory="lots"))
     assert trouble is not None
     found = pool_readiness(new_pool(), [new_unit(0)], trouble)
@@ -98,7 +98,7 @@ def test_a_spec_that_is_wrong_fails_with_field_and_value() -> None:
         (ForbiddenError("POST: quota", status=403, message="quota"), PoolPhase.DEGRADED),
     ],
 )
-def test_a_refusal_has_the_message_of_the_server(
+def test_a_rejection_has_the_message_of_the_server(
     failure: InvalidError | ForbiddenError, phase: PoolPhase
 ) -> None:
     found = pool_readiness(new_pool(), [], rejection_problem(failure))

@@ -9,17 +9,17 @@ from shared.v1alpha1.stockpool import StockPoolStatus
 from tests.unit.controller.stockpool.pool_objects import new_unit
 
 
-def test_a_claimed_unit_is_written_down() -> None:
+def test_a_claimed_unit_is_recorded() -> None:
     units = [new_unit(0), new_unit(1, claimed=True)]
     assert count_claims(StockPoolStatus(), units) == StockClaims(("uid-1",), 0)
 
 
-def test_a_claimed_unit_that_is_gone_was_consumed() -> None:
+def test_a_recorded_unit_that_no_longer_exists_was_consumed() -> None:
     known = StockPoolStatus(claimed=("uid-1", "uid-2"), allocated=5)
     assert count_claims(known, [new_unit(2, claimed=True)]) == StockClaims(("uid-2",), 6)
 
 
-def test_a_claimed_unit_that_is_going_still_exists() -> None:
+def test_a_claimed_unit_that_is_being_deleted_is_not_consumed_yet() -> None:
     going = new_unit(1, claimed=True, deleted_at="2026-11-16T00:00:00Z")
     assert count_claims(StockPoolStatus(claimed=("uid-1",)), [going]) == StockClaims(("uid-1",), 0)
 
@@ -31,7 +31,7 @@ def test_a_released_unit_is_not_counted() -> None:
 
 
 @given(st.lists(st.sets(st.integers(0, 9)), max_size=8))
-def test_every_claim_that_was_seen_is_counted_once(looks: list[set[int]]) -> None:
+def test_every_recorded_claim_is_counted_once(looks: list[set[int]]) -> None:
     """Check that each unit is counted once, after snapshots with any of the claimed units."""
     status, gone, seen = StockPoolStatus(), set[int](), set[int]()
     for look in [*looks, set[int]()]:

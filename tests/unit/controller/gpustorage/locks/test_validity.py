@@ -44,7 +44,7 @@ def seen(unit: GPUUnit, observed: int) -> GPUUnit:
         (seen(new_unit(), 1), False),
     ],
 )
-def test_a_units_lock_stands_while_it_mounts_the_storage(
+def test_the_lock_of_a_unit_is_valid_while_it_mounts_the_storage(
     unit: GPUUnit | None, is_void: bool
 ) -> None:
     assert is_unit_lock_orphaned(HELD, "data", unit) is is_void
@@ -54,7 +54,7 @@ def test_a_unit_of_the_same_name_is_not_the_holder() -> None:
     assert is_unit_lock_orphaned(StorageLock(unit="one", uid="another"), "data", new_unit())
 
 
-def test_an_operations_lock_stands_while_it_may_make_a_unit() -> None:
+def test_the_lock_of_an_operation_is_valid_while_it_may_create_a_unit() -> None:
     assert is_operation_lock_orphaned(None)
     assert is_operation_lock_orphaned(new_operation(phase="Failed"))
     assert not is_operation_lock_orphaned(new_operation(phase="Running"))
@@ -86,7 +86,7 @@ def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
         (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), False, True),
     ],
 )
-def test_the_lock_of_a_prepare_stands_until_its_attempt_is_over(
+def test_the_lock_of_a_prepare_is_valid_until_its_attempt_has_ended(
     target: GPUStorage | None, has_job: bool, is_void: bool
 ) -> None:
     assert is_prepare_lock_orphaned(FILLING, target, has_job=has_job) is is_void
@@ -114,7 +114,7 @@ def test_an_unreadable_lock_has_no_holder(text: str) -> None:
     assert parse_storage_lock({"runtime.lokiwager.io/mounted-by": text}) == StorageLock()
 
 
-def test_no_annotation_is_no_lock() -> None:
+def test_a_storage_without_the_annotation_has_no_lock() -> None:
     assert parse_storage_lock({}) is None
 
 

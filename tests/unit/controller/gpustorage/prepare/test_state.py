@@ -43,7 +43,7 @@ def test_a_prepare_is_pending_until_its_job_exists() -> None:
     assert next_job_action(found, None) is JobAction.START
 
 
-def test_the_job_is_named_once_it_is_seen() -> None:
+def test_the_name_of_the_job_is_recorded_once_the_job_exists() -> None:
     assert after({"phase": "Pending"}, new_job()).job_name == "prepare-data"
 
 
@@ -73,7 +73,7 @@ def test_a_failed_prepare_has_the_messages_of_its_job_and_pod() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
-def test_a_job_that_was_seen_and_is_gone_has_failed(phase: str) -> None:
+def test_a_recorded_job_that_disappeared_has_failed(phase: str) -> None:
     found = after({"phase": phase, "jobName": "prepare-data"}, None)
     assert found.phase == "Failed"
     assert "disappeared" in found.message
@@ -142,7 +142,7 @@ def test_the_job_of_an_earlier_attempt_does_not_count_for_the_current_attempt() 
     assert next_job_action(found, None) is JobAction.START
 
 
-def test_a_recovery_is_as_far_along_as_its_attempt() -> None:
+def test_a_recovery_has_the_phase_of_its_attempt() -> None:
     found = after(
         {"phase": "Pending", "recoveredBy": "r1"}, new_job("Complete", recover_request="r1")
     )

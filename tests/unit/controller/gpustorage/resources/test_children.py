@@ -42,7 +42,7 @@ def test_a_job_runs_the_users_program_once_with_the_volume_at_data() -> None:
     assert spec["template"]["spec"]["automountServiceAccountToken"] is False
 
 
-def test_a_job_is_kept_until_its_outcome_is_recorded_and_knows_its_attempt() -> None:
+def test_a_job_is_kept_until_its_outcome_is_recorded_and_names_its_attempt() -> None:
     meta = job(PrepareSpec(from_image="example/fill:1"))["metadata"]
     assert meta["finalizers"] == ["runtime.lokiwager.io/outcome"]
     assert meta["annotations"] == {"runtime.lokiwager.io/recover": "r1"}
@@ -86,7 +86,7 @@ def test_an_accessor_accepts_connections_on_its_port_and_opens_none() -> None:
     )
 
 
-def test_an_accessor_only_reads_and_is_where_the_volume_is() -> None:
+def test_an_accessor_is_read_only_and_runs_on_the_node_of_the_volume() -> None:
     pod = accessor_deployment_manifest(STORAGE, SETTINGS, "gpu-1")["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

@@ -50,7 +50,7 @@ def test_a_valid_stock_claim_is_kept(record: Operation, unit_uid: str | None) ->
         ),
     ],
 )
-def test_a_void_stock_claim_has_a_reason(
+def test_an_invalid_stock_claim_has_a_reason(
     record: Operation | None, unit_uid: str | None, why: str
 ) -> None:
     assert orphaned_claim_reason(CLAIMED, record, unit_uid) == why
@@ -85,7 +85,7 @@ def test_the_release_patch_has_a_resource_version_precondition() -> None:
     }
 
 
-def test_releasing_gives_the_stock_back_to_its_pool() -> None:
+def test_released_stock_is_owned_by_its_pool_again() -> None:
     pool = StockPool(
         metadata=ObjectMeta(name="small", uid="uid-of-small"),
         spec=StockPoolSpec(spec_name="g1.1"),

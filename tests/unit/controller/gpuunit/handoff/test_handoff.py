@@ -52,7 +52,7 @@ def test_the_stock_is_kept_before_the_hand_off(workload: Workload) -> None:
     assert not is_stock_releasable(workload, (STOCK,))
 
 
-def test_stock_that_holds_nothing_goes_as_soon_as_there_is_a_pod() -> None:
+def test_stock_without_pods_is_consumed_once_the_unit_has_a_pod() -> None:
     assert is_stock_releasable(new_workload(pending_pod(requests=GPU)), ())
     assert not is_stock_releasable(new_workload(), ())
 

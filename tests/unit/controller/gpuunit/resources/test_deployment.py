@@ -23,7 +23,7 @@ def test_an_active_unit_keeps_its_pod_until_the_next_one_runs() -> None:
     }
 
 
-def test_a_unit_that_gives_way_has_max_unavailable_one() -> None:
+def test_a_unit_that_stops_its_old_pod_first_has_max_unavailable_one() -> None:
     before = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=False)["spec"]
     after = deployment_manifest(new_unit(), unit_settings(), {}, stop_old_pod_first=True)["spec"]
     assert after.pop("strategy")["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 1}
@@ -38,6 +38,6 @@ def test_stock_has_the_recreate_strategy() -> None:
     assert stock["spec"]["strategy"] == {"type": "Recreate"}
 
 
-def test_long_names_are_cut() -> None:
+def test_long_deployment_names_are_shortened() -> None:
     made = deployment_manifest(new_unit("a" * 63), unit_settings(), {}, stop_old_pod_first=False)
     assert len(made["metadata"]["name"]) == 63

@@ -49,7 +49,7 @@ def released(path: Path) -> dict[str, Any]:
 
 
 @RELEASED
-def test_the_pods_of_a_unit_stay_as_they_were_released(path: Path) -> None:
+def test_the_deployment_of_a_unit_equals_the_released_one(path: Path) -> None:
     golden = released(path)
     made = build_deployment(load_unit(path))
 
@@ -79,7 +79,7 @@ def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> C
 
 
 @ALL
-def test_a_new_controller_finds_nothing_to_do(path: Path) -> None:
+def test_a_new_controller_writes_nothing(path: Path) -> None:
     assert step(path, shipped_settings()) is ChildAction.NONE
 
 
@@ -97,7 +97,7 @@ def test_a_new_worker_image_is_applied_with_the_next_pod_change() -> None:
     assert worker["image"] == NEW_WORKER
 
 
-def test_a_worker_whose_image_cannot_be_had_gets_the_new_one() -> None:
+def test_a_worker_whose_image_cannot_be_pulled_gets_the_new_image() -> None:
     waiting = ContainerState(waiting=ContainerStateWaiting(reason="ImagePullBackOff"))
     status = PodStatus(init_container_statuses=(ContainerStatus(name="worker", state=waiting),))
     stuck = Workload(current_pods=(Pod(metadata=ObjectMeta(name="p"), status=status),))
@@ -106,7 +106,7 @@ def test_a_worker_whose_image_cannot_be_had_gets_the_new_one() -> None:
     assert step(WORKER, shipped_settings(NEW_WORKER), stuck) is not ChildAction.NONE
 
 
-def test_the_worker_is_of_this_release_and_the_manifests_say_so() -> None:
+def test_the_configuration_and_the_manifests_have_the_worker_image_of_this_release() -> None:
     image = image_tag("worker", product_version())
     assert Config().sidecar.image == image
     for path in ("controller/controller.yaml", "overlays/dev/controller.yaml"):

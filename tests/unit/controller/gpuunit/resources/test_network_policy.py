@@ -43,14 +43,14 @@ def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -
     }
 
 
-def test_without_ports_nothing_comes_in() -> None:
+def test_a_unit_without_ports_has_no_ingress() -> None:
     assert network_policy_manifest(new_unit(), unit_settings())["spec"] == {
         **BOTH_WAYS,
         "egress": [DNS, PUBLIC],
     }
 
 
-def test_a_family_without_private_ranges_has_no_exceptions() -> None:
+def test_an_ip_version_without_private_ranges_has_no_exceptions() -> None:
     open_settings = replace(unit_settings(), private_ranges=("10.0.0.0/8",))
     _, public = network_policy_manifest(new_unit(), open_settings)["spec"]["egress"]
     assert public["to"][1] == {"ipBlock": {"cidr": "::/0"}}

@@ -154,7 +154,7 @@ def test_a_minimal_unit_has_no_optional_pod_fields() -> None:
     }
 
 
-def test_the_caller_s_labels_are_on_the_pod_and_ours_win() -> None:
+def test_user_labels_are_on_the_pod_and_product_labels_win() -> None:
     theirs = {"sim.local/mode": "slow", wellknown.UNIT_LABEL: "another"}
     template = pod_template(new_unit(), unit_settings(), theirs)
     assert template["metadata"]["labels"] == {"sim.local/mode": "slow", **LABELS}
@@ -170,7 +170,7 @@ def test_the_caller_s_labels_are_on_the_pod_and_ours_win() -> None:
         ("+1.5G", "1500M"),
     ],
 )
-def test_amounts_are_written_as_the_server_writes_them(written: str, canonical: str) -> None:
+def test_amounts_have_the_notation_of_the_server(written: str, canonical: str) -> None:
     assert container(memory=written)["resources"]["limits"]["memory"] == canonical
 
 
@@ -179,11 +179,11 @@ def test_amounts_are_rounded_up_to_thousandths_as_the_server_does() -> None:
     assert limits == {"cpu": "1m", "memory": "1073741824108m"}
 
 
-def test_an_amount_that_only_reads_differently_changes_no_resources() -> None:
+def test_another_notation_of_an_amount_changes_no_resources() -> None:
     assert container(cpu="1000m")["resources"] == container(cpu="1")["resources"]
 
 
-def test_gpus_are_asked_for_under_their_own_name() -> None:
+def test_gpus_are_requested_by_their_resource_name() -> None:
     limits = container(gpu=1000, gpuResource="example.com/gpu")["resources"]["limits"]
     assert limits == {"memory": "16Gi", "example.com/gpu": "1k"}
 
@@ -197,7 +197,9 @@ def test_gpus_are_asked_for_under_their_own_name() -> None:
         ({"memory": "16Gi", "shmSize": "0.5Gi"}, "512Mi"),
     ],
 )
-def test_shared_memory_is_half_of_the_memory_unless_told(asked: dict[str, Any], size: str) -> None:
+def test_shared_memory_is_half_of_the_memory_unless_its_size_is_set(
+    asked: dict[str, Any], size: str
+) -> None:
     (volume,) = pod(**asked)["volumes"]
     assert volume["emptyDir"]["sizeLimit"] == size
 
@@ -206,14 +208,14 @@ def test_shared_memory_is_half_of_the_memory_unless_told(asked: dict[str, Any], 
     "path",
     [SHARED_MEMORY_PATH, f"{SHARED_MEMORY_PATH}/", "/dev//shm", f"/x/..{SHARED_MEMORY_PATH}"],
 )
-def test_a_mount_of_the_user_s_replaces_the_shared_memory(path: str) -> None:
+def test_a_user_mount_replaces_the_shared_memory(path: str) -> None:
     spec = pod(storageMounts=[{"name": "fast", "mountPath": path}])
     assert [volume["name"] for volume in spec["volumes"]] == ["storage-fast"]
     mounts = spec["containers"][0]["volumeMounts"]
     assert mounts == [{"name": "storage-fast", "mountPath": SHARED_MEMORY_PATH}]
 
 
-def test_volumes_of_long_names_stay_apart_and_within_the_limit() -> None:
+def test_volume_names_of_long_storage_names_differ_and_are_within_the_limit() -> None:
     long = ["a" * 62 + end for end in "xy"]
     mounts = [{"name": name, "mountPath": f"/{name}"} for name in long]
     volumes = pod(storageMounts=mounts)["volumes"][1:]
@@ -230,5 +232,5 @@ def test_user_environment_variables_win() -> None:
 
 
 @pytest.mark.parametrize("annotations", [{}, {wellknown.ADMITTED_ANNOTATION: ""}])
-def test_without_a_node_to_prefer_there_is_no_affinity(annotations: dict[str, str]) -> None:
+def test_a_unit_without_a_preferred_node_has_no_affinity(annotations: dict[str, str]) -> None:
     assert "affinity" not in pod(annotations=annotations)

@@ -25,7 +25,7 @@ def test_all_ports_are_served_under_their_own_numbers() -> None:
 
 
 @pytest.mark.parametrize("template", [None, {}, {"ports": []}])
-def test_without_ports_there_is_no_service(template: dict[str, object] | None) -> None:
+def test_a_unit_without_ports_has_no_service(template: dict[str, object] | None) -> None:
     assert service_manifest(new_unit(template=template)) is None
 
 
@@ -49,5 +49,5 @@ def test_the_primary_port_is_the_named_one_or_the_first(
     assert service_url(new_unit(template=TEMPLATE, access=access), unit_settings()) == url
 
 
-def test_without_ports_there_is_no_address() -> None:
+def test_a_unit_without_ports_has_no_url() -> None:
     assert service_url(new_unit(), unit_settings()) == ""

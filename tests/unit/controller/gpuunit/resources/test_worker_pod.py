@@ -117,7 +117,7 @@ def test_the_worker_is_a_native_sidecar_with_everything_that_it_needs() -> None:
     }
 
 
-def test_the_rest_of_the_pod_is_the_unit_s_own_and_what_the_two_share() -> None:
+def test_a_worker_pod_adds_only_the_sidecar_and_what_the_two_containers_share() -> None:
     alone, together = pod(**FULL_SPEC), pod(**FULL_SPEC, **WORKER)
     (program,), (drained,) = alone["containers"], together["containers"]
     given = environment(sidecar(**WORKER))
@@ -160,7 +160,7 @@ def test_the_grace_period_lets_one_run_finish(timeout: int, grace: int) -> None:
     assert pod(serverless=asked)["terminationGracePeriodSeconds"] == grace
 
 
-def test_a_framework_elsewhere_moves_the_socket_of_both() -> None:
+def test_a_configured_framework_endpoint_applies_to_both_containers() -> None:
     framework = {"socketPath": "/run/mine/f.sock", "invokePath": "/go", "healthPath": "/ok"}
     spec = pod(serverless={"requestID": "echo", "framework": framework})
     for container in (*spec["initContainers"], *spec["containers"]):
@@ -178,7 +178,7 @@ def test_configured_nats_names_are_passed_to_the_worker() -> None:
     assert msgspec.json.decode(told, type=QueueNames) == queue_names
 
 
-def test_a_worker_may_also_reach_the_queue_and_be_asked_for_its_metrics() -> None:
+def test_a_worker_may_also_connect_to_the_queue_and_serve_its_metrics() -> None:
     alone, worker = (
         network_policy_manifest(new_unit(**spec), unit_settings())["spec"] for spec in ({}, WORKER)
     )

@@ -35,7 +35,7 @@ def test_the_pod_is_nominated_to_the_node_of_the_first_large_enough_holder() -> 
     assert choose_nomination(pod, (), [small, large], READY_NODES) == Nomination(pod, "gpu-1")
 
 
-def test_the_node_of_claimed_stock_is_nominated_whatever_cpu_the_pod_requests() -> None:
+def test_the_node_of_claimed_stock_is_nominated_for_any_cpu_and_memory_request() -> None:
     pod, stock = (
         pending_pod(requests={**ONE, "cpu": "100m", "memory": "32Gi"}),
         running_pod(requests=ONE),
@@ -61,7 +61,7 @@ def test_a_pod_that_the_scheduler_has_not_tried_is_not_nominated() -> None:
 
 
 @pytest.mark.parametrize("pod", [None, pending_pod(requests=ONE)])
-def test_without_a_pod_or_a_holder_there_is_nothing_to_do(pod: Any) -> None:
+def test_without_a_pending_pod_or_a_holder_no_node_is_nominated(pod: Any) -> None:
     assert choose_nomination(pod, (), [], READY_NODES) is None
 
 
@@ -100,7 +100,7 @@ def test_a_node_that_does_not_match_the_pod_rejects_it(
     assert choose_nomination(pod, (), [running_pod(requests=ONE)], nodes) is None
 
 
-def test_a_node_is_usable_while_it_is_ready_and_open() -> None:
+def test_a_node_is_schedulable_while_it_is_ready_and_not_cordoned() -> None:
     assert is_node_schedulable(new_node())
     assert not is_node_schedulable(new_node(ready=False))
     assert not is_node_schedulable(new_node(unschedulable=True))

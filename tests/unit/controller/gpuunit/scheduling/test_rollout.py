@@ -32,7 +32,7 @@ MOUNTS = [{"name": "data", "mountPath": "/data"}]
         ),
     ],
 )
-def test_the_old_pod_gives_way(workload: Workload) -> None:
+def test_the_old_pod_is_stopped_first(workload: Workload) -> None:
     assert should_stop_old_pod_first(new_unit(), workload)
 
 
@@ -68,16 +68,16 @@ def test_the_old_pod_gives_way(workload: Workload) -> None:
         pytest.param(new_workload(running_pod("new"), allow_unavailable=True), id="complete"),
     ],
 )
-def test_the_old_pod_stays(workload: Workload) -> None:
+def test_the_old_pod_is_kept(workload: Workload) -> None:
     assert not should_stop_old_pod_first(new_unit(), workload)
 
 
-def test_the_old_pod_of_a_mounted_storage_gives_way_to_a_new_pod_on_another_node() -> None:
+def test_the_old_pod_with_a_storage_is_stopped_for_a_new_pod_on_another_node() -> None:
     workload = new_workload(new_pod("new", node="gpu-1"), previous=(OLD,))
     assert should_stop_old_pod_first(new_unit(storageMounts=MOUNTS), workload)
 
 
-def test_the_old_pod_of_a_mounted_storage_stays_while_the_new_pod_has_no_node() -> None:
+def test_the_old_pod_with_a_storage_is_kept_while_the_new_pod_has_no_node() -> None:
     assert not should_stop_old_pod_first(
         new_unit(storageMounts=MOUNTS), new_workload(pending_pod(), previous=(OLD,))
     )
@@ -93,7 +93,7 @@ def test_the_old_pod_of_a_mounted_storage_stays_while_the_new_pod_has_no_node() 
         ({"strategy": {"rollingUpdate": {"maxUnavailable": 1}}}, True),
     ],
 )
-def test_giving_way_is_read_from_the_deployment_strategy(
+def test_stopping_the_old_pod_first_is_read_from_the_deployment_strategy(
     spec: dict[str, Any], giving_way: bool
 ) -> None:
     assert is_stopping_old_pod_first(spec) is giving_way

@@ -64,7 +64,7 @@ def test_healthy_pods_have_no_problem(pod: Pod) -> None:
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
-def test_an_image_that_cannot_be_had_is_a_failure(reason: str) -> None:
+def test_an_image_that_cannot_be_pulled_is_a_failure(reason: str) -> None:
     found = diagnose_workload(new_workload(waiting(reason, "not found")), READY_NODES)
     assert found == UnitReadiness.failed(STARTUP_FAILED, f"{reason}: not found")
 
@@ -103,7 +103,7 @@ def test_a_crash_loop_without_termination_data_reports_that() -> None:
     ) == UnitReadiness.failed(STARTUP_FAILED, said)
 
 
-def test_an_image_goes_before_a_crash_also_of_another_container() -> None:
+def test_an_image_error_is_reported_before_a_crash_of_another_container() -> None:
     crashed = {"name": "unit", "restartCount": 1, "lastState": {"terminated": ENDED}}
     unpulled = {"name": "sidecar", "state": {"waiting": {"reason": "ErrImagePull"}}}
     pod = new_pod(node="gpu-0", initContainerStatuses=[crashed], containerStatuses=[unpulled])
@@ -114,7 +114,7 @@ def test_an_image_goes_before_a_crash_also_of_another_container() -> None:
 @pytest.mark.parametrize(
     ("nodes", "state"), [({}, "is gone"), ({"gpu-0": new_node(ready=False)}, "is not ready")]
 )
-def test_a_lost_node_is_named(nodes: dict[str, Any], state: str) -> None:
+def test_a_lost_node_is_reported(nodes: dict[str, Any], state: str) -> None:
     found = diagnose_workload(new_workload(new_pod(node="gpu-0")), nodes)
     assert found is not None
     assert found.message.startswith(f"node gpu-0 {state}: ")
@@ -160,5 +160,7 @@ def test_a_unit_without_a_deployment_has_no_problem_yet() -> None:
         ),
     ],
 )
-def test_the_progress_message_counts_the_pods(pods: tuple[Pod, ...], said: str) -> None:
+def test_the_progress_message_describes_the_stage_of_the_pod(
+    pods: tuple[Pod, ...], said: str
+) -> None:
     assert progress_message(Workload(new_deployment(), pods)) == said

@@ -96,7 +96,9 @@ def test_an_unchanged_condition_causes_no_event(
         ),
     ],
 )
-def test_stock_says_what_it_ignores(spec: dict[str, Any], said: str | None) -> None:
+def test_an_event_names_the_fields_that_stock_ignores(
+    spec: dict[str, Any], said: str | None
+) -> None:
     news = ignored_fields_event(at(new_unit(namespace=STOCK_NAMESPACE, **spec), 1))
     assert (None if news is None else news.message) == said
 

@@ -53,7 +53,7 @@ def test_a_unit_on_a_node_that_is_not_ready_is_not_ready_although_its_pod_is() -
     assert readiness.message.startswith("node gpu-0 is not ready")
 
 
-def test_an_old_pod_makes_no_unit_ready() -> None:
+def test_a_unit_with_only_an_old_pod_is_not_ready() -> None:
     assert active_unit_readiness(new_workload(previous=(running_pod(),)), READY_NODES) == STARTING
 
 
@@ -87,7 +87,7 @@ def test_claimed_stock_that_does_not_run_reports_it() -> None:
     assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
 
 
-def test_the_whole_status_of_a_ready_unit() -> None:
+def test_the_complete_status_of_a_ready_unit() -> None:
     published = ServiceAddress("unit-one", "http://unit-one")
     status = next_status(new_unit(), RUNNING, None, new_workload(running_pod()), published, NOW)
     (condition,) = status.conditions
@@ -111,7 +111,7 @@ def test_the_unit_status_does_not_change_with_time_alone(verdict: UnitReadiness)
     assert next_status(unit, verdict, None, new_workload(), ServiceAddress(), LATER) == unit.status
 
 
-def test_the_time_of_transition_moves_only_when_the_status_flips() -> None:
+def test_the_transition_time_changes_only_with_the_condition_status() -> None:
     unit = reported(new_unit(), STARTING)
     failed = next_status(unit, PULLING, None, new_workload(), ServiceAddress(), LATER)
     ready = next_status(unit, RUNNING, None, new_workload(), ServiceAddress(), LATER)
@@ -120,7 +120,7 @@ def test_the_time_of_transition_moves_only_when_the_status_flips() -> None:
     assert failed.last_sync_time == "2026-01-01T01:00:00Z"
 
 
-def test_backing_off_from_an_image_does_not_replace_the_error() -> None:
+def test_image_pull_back_off_does_not_replace_the_pull_error() -> None:
     unit = reported(new_unit(), PULLING)
     assert reported(unit, BACKING_OFF, PULLING, BACKING_OFF).status == unit.status
 
@@ -130,7 +130,7 @@ def test_image_pull_back_off_is_reported_if_the_error_was_not_seen() -> None:
     assert said == BACKING_OFF.message
 
 
-def test_the_generation_is_that_of_the_unit() -> None:
+def test_the_observed_generation_is_that_of_the_unit() -> None:
     unit = new_unit()
     second = msgspec.structs.replace(
         unit, metadata=msgspec.structs.replace(unit.metadata, generation=2)
@@ -151,7 +151,7 @@ def test_the_generation_is_that_of_the_unit() -> None:
         ),  # its ReplicaSet is not known yet
     ],
 )
-def test_the_node_is_that_of_the_pod_that_runs(workload: Workload, node: str) -> None:
+def test_the_node_is_that_of_the_running_pod(workload: Workload, node: str) -> None:
     assert reported(new_unit(), STARTING, workload=workload).status.node_name == node
 
 

@@ -99,7 +99,7 @@ async def test_a_status_is_not_written_to_another_unit_of_that_name() -> None:
     assert await written(FIRST, FIRST, version="of its successor") == []
 
 
-async def test_stock_has_its_own_word_for_being_on_its_way() -> None:
+async def test_progressing_stock_has_its_own_reason() -> None:
     stock = with_generation(new_unit(namespace=STOCK_NAMESPACE), 1)
     (status,) = await written(stock, stock)
     assert status["conditions"][0]["reason"] == "StockNotReady"

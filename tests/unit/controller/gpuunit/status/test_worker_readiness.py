@@ -52,14 +52,14 @@ def with_worker(**status: Any) -> Workload:
         ),
     ],
 )
-def test_a_worker_is_as_far_as_its_pod(
+def test_the_phase_of_a_worker_follows_its_pod(
     verdict: UnitReadiness, workload: Workload, phase: WorkerPhase, reason: WorkerReason
 ) -> None:
     found = worker_readiness(ECHO, verdict, workload, FUNCTION)
     assert (found.phase, found.reason) == (phase, reason)
 
 
-def test_a_worker_that_starts_says_what_its_pod_needs() -> None:
+def test_the_message_of_a_starting_worker_names_the_secret() -> None:
     found = worker_readiness(ECHO, STARTING, new_workload(), FUNCTION)
     assert "Secret queue-echo" in found.message
 
@@ -91,7 +91,7 @@ def test_the_status_of_a_worker_has_its_phase_and_its_condition() -> None:
     assert told == {"Ready": ("True", "UnitReady"), "ServerlessReady": ("True", "WorkerReady")}
 
 
-def test_a_unit_that_is_no_worker_any_more_says_nothing_of_it() -> None:
+def test_a_unit_that_is_no_longer_a_worker_has_no_worker_condition() -> None:
     worker = WorkerReadiness(WorkerPhase.PENDING, WorkerReason.WORKER_STARTING, "soon")
     workload, unit = new_workload(running_pod()), new_unit()
     before = next_status(unit, READY, worker, workload, ServiceAddress(), NOW)
