@@ -97,8 +97,10 @@ class ScriptedSource:
         return Decoder(kind)
 
     def _record_request(self, verb: str, query: Mapping[str, str]) -> None:
-        told = [f"{name}={value}" for name, value in query.items() if name not in COMMON_QUERY_KEYS]
-        self.requests.append(" ".join([verb, *told]))
+        shown = [
+            f"{name}={value}" for name, value in query.items() if name not in COMMON_QUERY_KEYS
+        ]
+        self.requests.append(" ".join([verb, *shown]))
         self.queries.append(dict(query))
 
 
@@ -113,9 +115,11 @@ class RecordingSink:
         self.log: list[str] = []
 
     def replace(self, object_list: ObjectList[Note]) -> None:
-        known = [note_and_version(note) for note in object_list.items]
-        lost = [f"unreadable {found.key.name}" for found in object_list.undecodable]
-        self.log.append(" ".join([f"everything at {object_list.resource_version}:", *known, *lost]))
+        readable = [note_and_version(note) for note in object_list.items]
+        undecodable = [f"unreadable {item.key.name}" for item in object_list.undecodable]
+        self.log.append(
+            " ".join([f"everything at {object_list.resource_version}:", *readable, *undecodable])
+        )
 
     def handle_change(self, change: Change[Note]) -> None:
         self.log.append(
@@ -123,8 +127,8 @@ class RecordingSink:
         )
 
     def handle_undecodable(self, undecodable: UndecodableObject) -> None:
-        what = "unreadable and gone" if undecodable.is_deleted else "unreadable"
-        self.log.append(f"{what} {undecodable.key.name}@{undecodable.resource_version}")
+        event = "unreadable and gone" if undecodable.is_deleted else "unreadable"
+        self.log.append(f"{event} {undecodable.key.name}@{undecodable.resource_version}")
 
 
 def note_and_version(note: Note) -> str:

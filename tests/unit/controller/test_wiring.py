@@ -9,11 +9,11 @@ from shared.config.leader_election import LeaderElectionConfig
 
 
 def test_the_default_election_durations_are_those_of_client_go() -> None:
-    made = election_settings(LeaderElectionConfig())
+    settings = election_settings(LeaderElectionConfig())
     assert (
-        made.lease_duration_seconds,
-        made.renew_deadline_seconds,
-        made.retry_period_seconds,
+        settings.lease_duration_seconds,
+        settings.renew_deadline_seconds,
+        settings.retry_period_seconds,
     ) == (15, 10, 2)
 
 

@@ -45,7 +45,7 @@ def new_pvc(
     request: str = "1Gi", capacity: str | None = "1Gi", class_name: str = "fast", **status: Any
 ) -> PersistentVolumeClaim:
     """Return a bound PVC; without a capacity it waits for its volume."""
-    given = {"phase": "Bound", "capacity": {"storage": capacity}} if capacity else {}
+    bound = {"phase": "Bound", "capacity": {"storage": capacity}} if capacity else {}
     body = {
         "metadata": {"name": "data", "namespace": NAMESPACE},
         "spec": {
@@ -53,7 +53,7 @@ def new_pvc(
             "resources": {"requests": {"storage": request}},
             "storageClassName": class_name,
         },
-        "status": {"phase": "Pending", **given, **status},
+        "status": {"phase": "Pending", **bound, **status},
     }
     return msgspec.convert(body, PersistentVolumeClaim)
 
@@ -79,7 +79,7 @@ def new_job(
     **metadata: Any,
 ) -> Job:
     """Return the Job of an attempt; `condition_type` is the condition with which the Job ended."""
-    told = {"type": condition_type, "status": "True", "reason": "Why", "message": "what happened"}
+    end = {"type": condition_type, "status": "True", "reason": "Why", "message": "what happened"}
     finalizers = ["runtime.lokiwager.io/outcome"] if has_finalizer else []
     meta = {
         "name": "prepare-data",
@@ -88,6 +88,6 @@ def new_job(
     }
     body = {
         "metadata": {**meta, **metadata},
-        "status": {"ready": ready, "conditions": [told] if condition_type else []},
+        "status": {"ready": ready, "conditions": [end] if condition_type else []},
     }
     return msgspec.convert(body, Job)

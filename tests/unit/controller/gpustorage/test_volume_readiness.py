@@ -15,7 +15,7 @@ from tests.unit.controller.gpustorage.storage_objects import (
 
 
 @pytest.mark.parametrize(
-    ("size", "claim", "kind", "asked"),
+    ("size", "pvc", "storage_class", "expected"),
     [
         ("1Gi", None, None, "1Gi"),
         ("1024Mi", None, None, "1Gi"),
@@ -31,18 +31,20 @@ from tests.unit.controller.gpustorage.storage_objects import (
     ],
 )
 def test_the_requested_size_only_grows_and_only_if_the_class_allows_it(
-    size: str, claim: PersistentVolumeClaim | None, kind: StorageClass | None, asked: str
+    size: str, pvc: PersistentVolumeClaim | None, storage_class: StorageClass | None, expected: str
 ) -> None:
-    assert desired_pvc_size(new_storage(size=size), claim, kind) == asked
+    assert desired_pvc_size(new_storage(size=size), pvc, storage_class) == expected
 
 
-@pytest.mark.parametrize(("given", "asked"), [(None, "standard"), ("", None), ("fast", "fast")])
+@pytest.mark.parametrize(
+    ("class_name", "expected"), [(None, "standard"), ("", None), ("fast", "fast")]
+)
 def test_the_storage_class_is_from_the_spec_or_the_configuration_or_the_cluster(
-    given: str | None, asked: str | None
+    class_name: str | None, expected: str | None
 ) -> None:
-    storage = new_storage() if given is None else new_storage(storageClassName=given)
+    storage = new_storage() if class_name is None else new_storage(storageClassName=class_name)
     body = pvc_child(storage, None, None, SETTINGS).body
-    assert body["spec"].get("storageClassName") == asked
+    assert body["spec"].get("storageClassName") == expected
 
 
 def test_the_class_of_an_existing_pvc_is_kept() -> None:
@@ -53,7 +55,7 @@ def test_the_class_of_an_existing_pvc_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "claim", "kind", "said"),
+    ("size", "pvc", "storage_class", "expected"),
     [
         ("1Gi", None, None, ("Pending", "VolumePending", "being created")),
         ("1Gi", new_pvc(), new_storage_class(), ("Ready", "StorageReady", "the volume holds 1Gi")),
@@ -100,13 +102,13 @@ def test_the_class_of_an_existing_pvc_is_kept() -> None:
 )
 def test_the_ready_condition_follows_the_state_of_the_volume(
     size: str,
-    claim: PersistentVolumeClaim | None,
-    kind: StorageClass | None,
-    said: tuple[str, str, str],
+    pvc: PersistentVolumeClaim | None,
+    storage_class: StorageClass | None,
+    expected: tuple[str, str, str],
 ) -> None:
-    verdict = volume_readiness(new_storage(size=size), claim, kind)
-    assert (verdict.phase, verdict.reason) == said[:2]
-    assert said[2] in verdict.message
+    readiness = volume_readiness(new_storage(size=size), pvc, storage_class)
+    assert (readiness.phase, readiness.reason) == expected[:2]
+    assert expected[2] in readiness.message
 
 
 @pytest.mark.parametrize(
@@ -123,5 +125,5 @@ def test_the_ready_condition_follows_the_state_of_the_volume(
 def test_an_earlier_pvc_is_known_from_the_status_or_the_lock(
     lock: str, status: dict[str, str], is_known: bool
 ) -> None:
-    notes = {"annotations": {"runtime.lokiwager.io/mounted-by": lock}} if lock else {}
-    assert had_pvc(new_storage(metadata=notes, status=status)) is is_known
+    metadata = {"annotations": {"runtime.lokiwager.io/mounted-by": lock}} if lock else {}
+    assert had_pvc(new_storage(metadata=metadata, status=status)) is is_known

@@ -17,8 +17,8 @@ def caches_with(*units: GPUUnit) -> UnstartedCaches:
     for namespace, informer in zip(
         unit_settings().namespaces.units, caches.units.informers, strict=True
     ):
-        here = [unit for unit in units if unit.metadata.namespace == namespace]
-        informer.replace(ObjectList(here, "1"))
+        namespace_units = [unit for unit in units if unit.metadata.namespace == namespace]
+        informer.replace(ObjectList(namespace_units, "1"))
     return caches
 
 

@@ -11,7 +11,7 @@ from tests.support.builders.gpu_units import (
     unit_settings,
 )
 
-OWN = {
+CHILD_LABELS = {
     "runtime.lokiwager.io/unit": "one",
     "app.kubernetes.io/name": "gpu-unit",
     "app.kubernetes.io/managed-by": "gpu-runtime",
@@ -19,12 +19,12 @@ OWN = {
 
 
 def test_the_labels_of_a_child_name_its_unit_and_its_manager() -> None:
-    assert child_labels(new_unit()) == OWN
+    assert child_labels(new_unit()) == CHILD_LABELS
 
 
 def test_a_child_of_a_pool_s_unit_names_the_pool() -> None:
     unit = new_unit(labels={wellknown.POOL_LABEL: "big"})
-    assert child_labels(unit) == {**OWN, "runtime.lokiwager.io/pool": "big"}
+    assert child_labels(unit) == {**CHILD_LABELS, "runtime.lokiwager.io/pool": "big"}
 
 
 def test_the_selector_has_only_the_unit_label() -> None:
@@ -33,14 +33,17 @@ def test_the_selector_has_only_the_unit_label() -> None:
 
 
 def test_user_labels_are_added_if_they_are_not_reserved() -> None:
-    theirs = {"team": "a", "sim.local/mode": "slow", "empty": ""}
-    ours = {
+    user_labels = {"team": "a", "sim.local/mode": "slow", "empty": ""}
+    reserved = {
         wellknown.UNIT_LABEL: "x",
         wellknown.CLAIMED_LABEL: "true",
         wellknown.MANAGED_BY_LABEL: "gpu-runtime",
         wellknown.APP_NAME_LABEL: "x",
     }
-    assert extra_pod_labels(new_unit(labels={**theirs, **ours}), unit_settings()) == theirs
+    assert (
+        extra_pod_labels(new_unit(labels={**user_labels, **reserved}), unit_settings())
+        == user_labels
+    )
 
 
 def test_the_pods_of_a_worker_name_the_function() -> None:
@@ -56,7 +59,7 @@ def test_a_child_is_owned_by_its_unit() -> None:
     assert child_metadata(new_unit(), "unit-one") == {
         "namespace": INSTANCE_NAMESPACE,
         "name": "unit-one",
-        "labels": OWN,
+        "labels": CHILD_LABELS,
         "ownerReferences": [
             {
                 "apiVersion": "runtime.lokiwager.io/v1alpha1",

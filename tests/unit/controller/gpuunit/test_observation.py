@@ -17,7 +17,7 @@ from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 NAMESPACES = unit_settings().namespaces
 STOCK = new_claimed_stock()
-MADE = new_unit(
+UNIT = new_unit(
     annotations={
         wellknown.SOURCE_STOCK_NAME_ANNOTATION: STOCK.metadata.name,
         wellknown.SOURCE_STOCK_UID_ANNOTATION: STOCK.metadata.uid,
@@ -32,10 +32,10 @@ def put(
     """Put an object into the caches, like a write or a watch does."""
     meta = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "resourceVersion": "1"}
     metadata = {**meta, **body.pop("metadata", {})}
-    found = msgspec.convert({"metadata": metadata, **body}, kind.model)
+    item = msgspec.convert({"metadata": metadata, **body}, kind.model)
     for informer in caches.informers:
         if informer.is_responsible_for(kind, namespace):
-            informer.observe_write(found)
+            informer.observe_write(item)
 
 
 def put_pod(
@@ -50,38 +50,38 @@ def put_pod(
 
 
 def test_an_observation_has_the_claimed_stock_and_the_nodes_of_all_pods() -> None:
-    caches = caches_with(MADE, STOCK)
+    caches = caches_with(UNIT, STOCK)
     for name in ("gpu-0", "gpu-1", "gpu-2"):
         put(caches, NODES, name)
-    put_pod(caches, MADE, "mine", nodeName="gpu-0")
+    put_pod(caches, UNIT, "mine", nodeName="gpu-0")
     put_pod(caches, STOCK, "reserved", nodeName="gpu-1")
-    found = observe_unit(caches, NAMESPACES, MADE)
-    assert found.reservation is not None
-    assert found.reservation.stock == STOCK
-    assert [pod.metadata.name for pod in found.reserved_pods] == ["reserved"]
-    assert sorted(found.nodes) == ["gpu-0", "gpu-1"]
+    observation = observe_unit(caches, NAMESPACES, UNIT)
+    assert observation.reservation is not None
+    assert observation.reservation.stock == STOCK
+    assert [pod.metadata.name for pod in observation.reserved_pods] == ["reserved"]
+    assert sorted(observation.nodes) == ["gpu-0", "gpu-1"]
 
 
 def test_stock_that_is_claimed_for_another_operation_is_no_reservation() -> None:
-    caches = caches_with(MADE, new_claimed_stock("op-other"))
-    found = observe_unit(caches, NAMESPACES, MADE)
-    assert (found.reservation, found.reserved_pods) == (None, ())
+    caches = caches_with(UNIT, new_claimed_stock("op-other"))
+    observation = observe_unit(caches, NAMESPACES, UNIT)
+    assert (observation.reservation, observation.reserved_pods) == (None, ())
 
 
 def test_pods_of_deleted_stock_are_observed_until_they_end() -> None:
-    caches = caches_with(MADE)
+    caches = caches_with(UNIT)
     put_pod(caches, STOCK, "ending", nodeName="gpu-1", deleted=True)
     put_pod(caches, STOCK, "never-placed", deleted=True)
     put_pod(caches, STOCK, "staying", nodeName="gpu-1")
-    found = observe_unit(caches, NAMESPACES, MADE)
-    assert [pod.metadata.name for pod in found.terminating_stock_pods] == ["ending"]
+    observation = observe_unit(caches, NAMESPACES, UNIT)
+    assert [pod.metadata.name for pod in observation.terminating_stock_pods] == ["ending"]
 
 
 def test_an_observation_does_not_change_and_a_new_one_has_the_writes() -> None:
-    caches = caches_with(MADE)
-    before = observe_unit(caches, NAMESPACES, MADE)
-    put_pod(caches, MADE, "new")
-    after = observe_unit(caches, NAMESPACES, MADE)
+    caches = caches_with(UNIT)
+    before = observe_unit(caches, NAMESPACES, UNIT)
+    put_pod(caches, UNIT, "new")
+    after = observe_unit(caches, NAMESPACES, UNIT)
     assert before.workload.previous_pods == ()
     assert [pod.metadata.name for pod in after.workload.previous_pods] == ["new"]
 
@@ -90,5 +90,5 @@ def test_a_manually_created_unit_has_no_source_stock_to_observe() -> None:
     unit = new_unit()
     caches = caches_with(unit, STOCK)
     put_pod(caches, STOCK, "ending", nodeName="gpu-1", deleted=True)
-    found = observe_unit(caches, NAMESPACES, unit)
-    assert (found.reservation, found.terminating_stock_pods) == (None, ())
+    observation = observe_unit(caches, NAMESPACES, unit)
+    assert (observation.reservation, observation.terminating_stock_pods) == (None, ())

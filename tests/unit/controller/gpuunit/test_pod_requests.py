@@ -16,7 +16,7 @@ AMOUNTS = st.dictionaries(
 
 
 @pytest.mark.parametrize(
-    ("asked", "is_useless"),
+    ("requests", "expected"),
     [
         ({GPU: "1"}, False),
         ({GPU: "2"}, False),
@@ -25,9 +25,9 @@ AMOUNTS = st.dictionaries(
     ],
 )
 def test_a_holder_has_no_gpu_for_a_pod_that_requests_other_gpus(
-    asked: dict[str, str], is_useless: bool
+    requests: dict[str, str], expected: bool
 ) -> None:
-    assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=asked)) is is_useless
+    assert has_no_gpu_for(running_pod(requests=ONE), pending_pod(requests=requests)) is expected
 
 
 @given(AMOUNTS)
@@ -37,10 +37,10 @@ def test_a_pod_fits_in_place_of_a_pod_with_equal_requests(amounts: dict[str, str
 
 @given(AMOUNTS, AMOUNTS)
 def test_a_pod_fits_if_none_of_its_requests_is_larger(
-    mine: dict[str, str], held: dict[str, str]
+    requested: dict[str, str], available: dict[str, str]
 ) -> None:
-    fits = all(int(amount) <= int(held.get(name, "0")) for name, amount in mine.items())
-    assert is_within_requests_of(new_pod(requests=mine), new_pod(requests=held)) is fits
+    fits = all(int(amount) <= int(available.get(name, "0")) for name, amount in requested.items())
+    assert is_within_requests_of(new_pod(requests=requested), new_pod(requests=available)) is fits
 
 
 def test_requests_are_compared_as_quantities() -> None:
@@ -53,8 +53,8 @@ def test_requests_are_compared_as_quantities() -> None:
 
 
 def test_the_requests_of_all_containers_are_added() -> None:
-    each = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
-    pod = new_pod(spec={"containers": [each, each]})
+    container = {"name": "a", "resources": {"requests": {"cpu": "500m"}}}
+    pod = new_pod(spec={"containers": [container, container]})
     assert total_requests(pod) == {"cpu": Quantity.parse("1")}
 
 

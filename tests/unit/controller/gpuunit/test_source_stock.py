@@ -13,12 +13,12 @@ def test_a_manually_created_unit_has_no_source_stock() -> None:
 
 
 def test_the_source_stock_is_read_from_the_annotations() -> None:
-    notes = {
+    annotations = {
         wellknown.SOURCE_STOCK_NAME_ANNOTATION: "warm",
         wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm",
         wellknown.OPERATION_ID_ANNOTATION: OPERATION_ID,
     }
-    assert source_stock_of(new_unit(annotations=notes)) == SOURCE
+    assert source_stock_of(new_unit(annotations=annotations)) == SOURCE
 
 
 def test_an_incomplete_source_annotation_matches_no_operation() -> None:

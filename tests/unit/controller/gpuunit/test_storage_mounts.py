@@ -13,11 +13,11 @@ from shared.v1alpha1.storage_lock import StorageLock
 from tests.support.builders.gpu_units import new_unit
 from tests.unit.controller.gpustorage.storage_objects import new_storage
 
-MADE = new_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
+UNIT = new_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
 
 
 @pytest.mark.parametrize(
-    ("lock", "is_ours"),
+    ("lock", "is_held"),
     [
         (StorageLock(unit="one", uid="uid-of-one"), True),
         (StorageLock(unit="one", uid="of an earlier one"), False),
@@ -28,8 +28,8 @@ MADE = new_unit(annotations={"runtime.lokiwager.io/operation-id": "op-1"})
         (StorageLock(prepare="data", uid="uid-of-data"), False),
     ],
 )
-def test_a_lock_belongs_to_a_unit_by_uid_or_by_operation(lock: StorageLock, is_ours: bool) -> None:
-    assert is_lock_held_by(MADE, lock) is is_ours
+def test_a_lock_belongs_to_a_unit_by_uid_or_by_operation(lock: StorageLock, is_held: bool) -> None:
+    assert is_lock_held_by(UNIT, lock) is is_held
 
 
 def test_a_manually_created_unit_does_not_hold_a_lock_without_a_uid() -> None:
@@ -38,7 +38,7 @@ def test_a_manually_created_unit_does_not_hold_a_lock_without_a_uid() -> None:
 
 def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
     unit = msgspec.structs.replace(
-        MADE, metadata=msgspec.structs.replace(MADE.metadata, generation=3)
+        UNIT, metadata=msgspec.structs.replace(UNIT.metadata, generation=3)
     )
     old = StorageLock(unit="one", uid="uid-of-one", generation=2)
     assert not is_lock_confirmed(unit, None, is_mounted=True)
@@ -49,9 +49,9 @@ def test_a_lock_is_confirmed_for_the_generation_that_begins_to_mount() -> None:
 
 
 def test_a_storage_that_is_being_deleted_serves_only_the_holder_of_its_lock() -> None:
-    notes = {"runtime.lokiwager.io/mounted-by": '{"unit":"one","uid":"uid-of-one"}'}
-    going = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": notes}
-    storage = new_storage(metadata=going, status={"phase": "Ready"})
+    annotations = {"runtime.lokiwager.io/mounted-by": '{"unit":"one","uid":"uid-of-one"}'}
+    metadata = {"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": annotations}
+    storage = new_storage(metadata=metadata, status={"phase": "Ready"})
     assert unready_storage_message(new_unit(), "data", storage) is None
     assert (
         unready_storage_message(new_unit("two"), "data", storage)

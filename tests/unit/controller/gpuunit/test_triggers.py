@@ -26,7 +26,7 @@ from tests.support.builders.workloads import new_node, pending_pod
 from tests.unit.controller.gpuunit.filled_caches import caches_with
 
 LONG = "a" * 63
-OURS = {"apiVersion": "runtime.lokiwager.io/v1alpha1", "kind": "GPUUnit", "name": "one"}
+OWNER = {"apiVersion": "runtime.lokiwager.io/v1alpha1", "kind": "GPUUnit", "name": "one"}
 
 
 def a_service(name: str, **metadata: Any) -> Service:
@@ -34,9 +34,11 @@ def a_service(name: str, **metadata: Any) -> Service:
     return msgspec.convert({"metadata": meta}, Service)
 
 
-def woken(old: Service | None, new: Service | None) -> list[ObjectKey]:
-    wakes = UnitTriggers(caches_with(new_unit("one"), new_unit(LONG)), unit_settings().namespaces)
-    return list(wakes.on_name_release()(old, new))
+def enqueued(old: Service | None, new: Service | None) -> list[ObjectKey]:
+    triggers = UnitTriggers(
+        caches_with(new_unit("one"), new_unit(LONG)), unit_settings().namespaces
+    )
+    return list(triggers.on_name_release()(old, new))
 
 
 @pytest.mark.parametrize(
@@ -50,24 +52,24 @@ def woken(old: Service | None, new: Service | None) -> list[ObjectKey]:
 def test_a_deleted_foreign_object_enqueues_the_unit_that_needs_its_name(
     name: str, unit: str
 ) -> None:
-    assert woken(a_service(name), None) == [ObjectKey(INSTANCE_NAMESPACE, unit)]
+    assert enqueued(a_service(name), None) == [ObjectKey(INSTANCE_NAMESPACE, unit)]
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         pytest.param(a_service("other"), None, id="another name"),
-        pytest.param(None, a_service("unit-one"), id="one that comes"),
-        pytest.param(a_service("unit-one"), a_service("unit-one"), id="one that changes"),
+        pytest.param(None, a_service("unit-one"), id="created"),
+        pytest.param(a_service("unit-one"), a_service("unit-one"), id="changed"),
         pytest.param(
-            a_service("unit-one", ownerReferences=[{**OURS, "controller": True}]),
+            a_service("unit-one", ownerReferences=[{**OWNER, "controller": True}]),
             None,
-            id="a unit's own",
+            id="owned by a unit",
         ),
     ],
 )
 def test_unrelated_objects_enqueue_no_unit(old: Service | None, new: Service | None) -> None:
-    assert woken(old, new) == []
+    assert enqueued(old, new) == []
 
 
 def a_pool(*claimed: str) -> StockPool:
@@ -81,25 +83,28 @@ def a_pool(*claimed: str) -> StockPool:
 def test_a_pool_that_records_a_claim_or_is_deleted_enqueues_the_waiting_unit() -> None:
     stock = new_unit("s", namespace=STOCK_NAMESPACE, labels={"runtime.lokiwager.io/pool": "warm"})
     source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
-    wakes = UnitTriggers(
+    triggers = UnitTriggers(
         caches_with(stock, new_unit("one", annotations=source)), unit_settings().namespaces
     )
-    noted = wakes.on_claim_counted()
-    assert list(noted(None, a_pool())) == []
-    assert list(noted(a_pool(), a_pool(stock.metadata.uid))) == [
+    trigger = triggers.on_claim_counted()
+    assert list(trigger(None, a_pool())) == []
+    assert list(trigger(a_pool(), a_pool(stock.metadata.uid))) == [
         ObjectKey(INSTANCE_NAMESPACE, "one")
     ]
-    assert list(noted(a_pool(stock.metadata.uid), a_pool(stock.metadata.uid))) == []
-    assert list(noted(a_pool(), None)) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
+    assert list(trigger(a_pool(stock.metadata.uid), a_pool(stock.metadata.uid))) == []
+    assert list(trigger(a_pool(), None)) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
-def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
-    known = {"applied": "runtime.lokiwager.io/applied-hash", "number": REVISION_ANNOTATION}
+def a_revision(replicas: int = 1, **annotations: str) -> ReplicaSet:
+    annotation_names = {
+        "applied": "runtime.lokiwager.io/applied-hash",
+        "number": REVISION_ANNOTATION,
+    }
     meta = {
         "name": "unit-s-1",
         "namespace": STOCK_NAMESPACE,
         "labels": {"runtime.lokiwager.io/unit": "s"},
-        "annotations": {known[name]: value for name, value in notes.items()},
+        "annotations": {annotation_names[name]: value for name, value in annotations.items()},
     }
     return msgspec.convert({"metadata": meta, "spec": {"replicas": replicas}}, ReplicaSet)
 
@@ -107,8 +112,8 @@ def a_revision(replicas: int = 1, **notes: str) -> ReplicaSet:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param(None, a_revision(), id="one that comes"),
-        pytest.param(a_revision(), None, id="one that goes"),
+        pytest.param(None, a_revision(), id="created"),
+        pytest.param(a_revision(), None, id="deleted"),
         pytest.param(a_revision(applied="a"), a_revision(applied="b"), id="another hash"),
         pytest.param(a_revision(number="1"), a_revision(number="2"), id="another revision"),
     ],
@@ -118,18 +123,18 @@ def test_a_replicaset_enqueues_its_unit_and_the_unit_created_from_it(
 ) -> None:
     stock = new_unit("s", namespace=STOCK_NAMESPACE)
     source = {"runtime.lokiwager.io/source-stock-uid": stock.metadata.uid}
-    wakes = UnitTriggers(
+    triggers = UnitTriggers(
         caches_with(stock, new_unit("one", annotations=source)), unit_settings().namespaces
     )
-    woken = list(wakes.on_revision_change()(old, new))
-    assert woken == [ObjectKey(STOCK_NAMESPACE, "s"), ObjectKey(INSTANCE_NAMESPACE, "one")]
+    keys = list(triggers.on_revision_change()(old, new))
+    assert keys == [ObjectKey(STOCK_NAMESPACE, "s"), ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 def test_a_changed_pod_count_of_a_replicaset_enqueues_no_unit() -> None:
-    wakes = UnitTriggers(
+    triggers = UnitTriggers(
         caches_with(new_unit("s", namespace=STOCK_NAMESPACE)), unit_settings().namespaces
     )
-    assert list(wakes.on_revision_change()(a_revision(replicas=1), a_revision(replicas=0))) == []
+    assert list(triggers.on_revision_change()(a_revision(replicas=1), a_revision(replicas=0))) == []
 
 
 READY, LOST = new_node("gpu-0"), new_node("gpu-0", ready=False)
@@ -137,7 +142,7 @@ CORDONED = new_node("gpu-0", unschedulable=True)
 CORDONED_AND_LOST = new_node("gpu-0", ready=False, unschedulable=True)
 
 
-def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
+def enqueued_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
     caches = caches_with(new_unit("one"))
     label = {"runtime.lokiwager.io/unit": "one"}
     meta = ObjectMeta(name="pod", namespace=INSTANCE_NAMESPACE, labels=label)
@@ -160,34 +165,34 @@ def woken_by_node(old: Node | None, new: Node | None) -> list[ObjectKey]:
 def test_a_changed_node_enqueues_the_units_running_or_nominated_there(
     old: Node | None, new: Node | None
 ) -> None:
-    assert woken_by_node(old, new) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
+    assert enqueued_by_node(old, new) == [ObjectKey(INSTANCE_NAMESPACE, "one")]
 
 
 @pytest.mark.parametrize("node", [READY, LOST, CORDONED, CORDONED_AND_LOST])
 def test_a_node_heartbeat_enqueues_no_unit(node: Node) -> None:
-    assert woken_by_node(node, node) == []
+    assert enqueued_by_node(node, node) == []
 
 
-def a_user(*claims: str, **status: str) -> Pod:
-    volumes = [{"persistentVolumeClaim": {"claimName": name}} for name in claims]
+def a_user(*pvc_names: str, **status: str) -> Pod:
+    volumes = [{"persistentVolumeClaim": {"claimName": name}} for name in pvc_names]
     meta = {"name": "p", "namespace": INSTANCE_NAMESPACE}
     return msgspec.convert({"metadata": meta, "spec": {"volumes": volumes}, "status": status}, Pod)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "is_woken"),
+    ("old", "new", "is_enqueued"),
     [
-        pytest.param(a_user("data"), None, True, id="gone"),
+        pytest.param(a_user("data"), None, True, id="deleted"),
         pytest.param(a_user("data"), a_user("data", phase="Failed"), True, id="ended"),
-        pytest.param(a_user("data"), a_user("data", phase="Running"), False, id="still there"),
+        pytest.param(a_user("data"), a_user("data", phase="Running"), False, id="still used"),
         pytest.param(None, a_user("data"), False, id="new"),
         pytest.param(a_user("other"), None, False, id="another volume"),
     ],
 )
 def test_a_deleted_pod_enqueues_the_unit_that_waits_for_its_volume(
-    old: Pod | None, new: Pod | None, is_woken: bool
+    old: Pod | None, new: Pod | None, is_enqueued: bool
 ) -> None:
     unit = new_unit("one", storageMounts=[{"name": "data", "mountPath": "/data"}])
-    wakes = UnitTriggers(caches_with(unit), unit_settings().namespaces)
-    keys = list(wakes.on_volume_release(used_pvc_names)(old, new))
-    assert keys == ([ObjectKey(INSTANCE_NAMESPACE, "one")] if is_woken else [])
+    triggers = UnitTriggers(caches_with(unit), unit_settings().namespaces)
+    keys = list(triggers.on_volume_release(used_pvc_names)(old, new))
+    assert keys == ([ObjectKey(INSTANCE_NAMESPACE, "one")] if is_enqueued else [])

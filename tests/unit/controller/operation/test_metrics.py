@@ -12,10 +12,10 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SEED, CREATE = OperationType.SEED_STOCK_UNITS, OperationType.CREATE_GPU_UNIT
 
 
-def a_record(kind: OperationType, phase: str, **status: Any) -> Operation:
+def an_operation(operation_type: OperationType, phase: str, **status: Any) -> Operation:
     return Operation(
         metadata=ObjectMeta(name="o", creation_timestamp="2026-11-16T11:00:00Z"),
-        spec=OperationSpec(operation_id="o", type=kind, request_hash="v1:h"),
+        spec=OperationSpec(operation_id="o", type=operation_type, request_hash="v1:h"),
         status=OperationStatus(phase=phase, **status),
     )
 
@@ -25,20 +25,23 @@ def test_there_is_no_stalled_time_without_operations() -> None:
 
 
 def test_final_operations_have_no_stalled_time() -> None:
-    ended = [a_record(SEED, OperationPhase.SUCCEEDED), a_record(SEED, OperationPhase.FAILED)]
+    ended = [
+        an_operation(SEED, OperationPhase.SUCCEEDED),
+        an_operation(SEED, OperationPhase.FAILED),
+    ]
     assert stalled_seconds_by_type(ended, NOW)[SEED] == 0.0
 
 
 def test_the_longest_time_without_progress_is_the_stalled_time() -> None:
-    records = [
-        a_record(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:50Z"),
-        a_record(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:00Z"),
-        a_record(CREATE, ""),
+    operations = [
+        an_operation(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:50Z"),
+        an_operation(SEED, OperationPhase.RUNNING, updated_at="2026-11-16T11:59:00Z"),
+        an_operation(CREATE, ""),
     ]
-    found = stalled_seconds_by_type(records, NOW)
-    assert (found[SEED], found[CREATE]) == (60.0, 3600.0)
+    seconds = stalled_seconds_by_type(operations, NOW)
+    assert (seconds[SEED], seconds[CREATE]) == (60.0, 3600.0)
 
 
 def test_a_clock_that_is_behind_causes_no_negative_time() -> None:
-    ahead = a_record(CREATE, OperationPhase.RUNNING, updated_at="2026-11-16T12:00:05Z")
+    ahead = an_operation(CREATE, OperationPhase.RUNNING, updated_at="2026-11-16T12:00:05Z")
     assert stalled_seconds_by_type([ahead], NOW)[CREATE] == 0.0

@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 AN_HOUR_AGO = "2026-11-16T11:00:00Z"
 
 
-def a_record(phase: str, request: dict[str, Any] | None = None, **status: Any) -> Operation:
+def an_operation(phase: str, request: dict[str, Any] | None = None, **status: Any) -> Operation:
     spec = OperationSpec(
         operation_id="o", type="CreateGPUUnit", request_hash="v1:h", request=request
     )
@@ -34,27 +34,27 @@ def a_record(phase: str, request: dict[str, Any] | None = None, **status: Any) -
 
 @pytest.mark.parametrize("phase", [OperationPhase.PENDING, OperationPhase.RUNNING])
 def test_an_unfinished_operation_is_kept(phase: str) -> None:
-    record = a_record(phase, {"a": 1}, updated_at="2020-01-01T00:00:00Z")
-    assert next_retention_action(record, DAY, NOW) == RetentionAction()
+    operation = an_operation(phase, {"a": 1}, updated_at="2020-01-01T00:00:00Z")
+    assert next_retention_action(operation, DAY, NOW) == RetentionAction()
 
 
 @pytest.mark.parametrize("phase", [OperationPhase.SUCCEEDED, OperationPhase.FAILED])
 def test_a_final_operation_is_deleted_after_its_retention(phase: str) -> None:
-    record = a_record(phase, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert next_retention_action(record, 3600, NOW) == RetentionAction(delete=True)
-    assert next_retention_action(record, 3601, NOW).requeue_after == 1.0
+    operation = an_operation(phase, {"a": 1}, finished_at=AN_HOUR_AGO)
+    assert next_retention_action(operation, 3600, NOW) == RetentionAction(delete=True)
+    assert next_retention_action(operation, 3601, NOW).requeue_after == 1.0
 
 
 def test_a_succeeded_operation_drops_its_request() -> None:
-    record = a_record(OperationPhase.SUCCEEDED, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert next_retention_action(record, DAY, NOW) == RetentionAction(
+    operation = an_operation(OperationPhase.SUCCEEDED, {"a": 1}, finished_at=AN_HOUR_AGO)
+    assert next_retention_action(operation, DAY, NOW) == RetentionAction(
         drop_request=True, requeue_after=DAY - 3600
     )
 
 
 def test_a_failed_operation_keeps_its_request() -> None:
-    record = a_record(OperationPhase.FAILED, {"a": 1}, finished_at=AN_HOUR_AGO)
-    assert next_retention_action(record, DAY, NOW) == RetentionAction(requeue_after=DAY - 3600)
+    operation = an_operation(OperationPhase.FAILED, {"a": 1}, finished_at=AN_HOUR_AGO)
+    assert next_retention_action(operation, DAY, NOW) == RetentionAction(requeue_after=DAY - 3600)
 
 
 @pytest.mark.parametrize(
@@ -69,37 +69,37 @@ def test_a_failed_operation_keeps_its_request() -> None:
 def test_retention_without_an_end_time_counts_from_the_latest_known_time(
     times: dict[str, Any], hours: int
 ) -> None:
-    record = a_record(OperationPhase.SUCCEEDED, **times)
-    left = timedelta(seconds=DAY) - timedelta(hours=hours)
-    assert next_retention_action(record, DAY, NOW).requeue_after == left.total_seconds()
+    operation = an_operation(OperationPhase.SUCCEEDED, **times)
+    remaining = timedelta(seconds=DAY) - timedelta(hours=hours)
+    assert next_retention_action(operation, DAY, NOW).requeue_after == remaining.total_seconds()
 
 
 @pytest.mark.parametrize("end", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
 def test_an_invalid_end_time_does_not_fail_the_retention(end: str) -> None:
-    found = next_retention_action(a_record(OperationPhase.FAILED, finished_at=end), DAY, NOW)
-    assert found.delete == end.startswith("0001")
+    action = next_retention_action(an_operation(OperationPhase.FAILED, finished_at=end), DAY, NOW)
+    assert action.delete == end.startswith("0001")
 
 
-MADE = {wellknown.OPERATION_ID_ANNOTATION: "o"}
+CREATED = {wellknown.OPERATION_ID_ANNOTATION: "o"}
 
 
 @pytest.mark.parametrize(
-    ("notes", "needed"),
+    ("annotations", "needed"),
     [
-        pytest.param({}, False, id="made by hand"),
+        pytest.param({}, False, id="created manually"),
         pytest.param(
             {wellknown.OPERATION_ID_ANNOTATION: "another"}, False, id="of another operation"
         ),
-        pytest.param(MADE, True, id="neither admitted nor listed"),
-        pytest.param({**MADE, wellknown.ADMITTED_ANNOTATION: ""}, False, id="admitted"),
-        pytest.param({**MADE, wellknown.LISTED_ANNOTATION: "true"}, False, id="listed"),
+        pytest.param(CREATED, True, id="neither admitted nor listed"),
+        pytest.param({**CREATED, wellknown.ADMITTED_ANNOTATION: ""}, False, id="admitted"),
+        pytest.param({**CREATED, wellknown.LISTED_ANNOTATION: "true"}, False, id="listed"),
         pytest.param({wellknown.CLAIM_OPERATION_ANNOTATION: "o"}, True, id="claimed by it"),
         pytest.param(
             {wellknown.CLAIM_OPERATION_ANNOTATION: "another"}, False, id="claimed by another"
         ),
         pytest.param(
             {
-                **MADE,
+                **CREATED,
                 wellknown.LISTED_ANNOTATION: "true",
                 wellknown.CLAIM_OPERATION_ANNOTATION: "another",
             },
@@ -109,6 +109,6 @@ MADE = {wellknown.OPERATION_ID_ANNOTATION: "o"}
     ],
 )
 def test_a_unit_needs_the_operation_that_decides_about_it(
-    notes: dict[str, str], needed: bool
+    annotations: dict[str, str], needed: bool
 ) -> None:
-    assert is_operation_referenced(new_unit(annotations=notes), "o") is needed
+    assert is_operation_referenced(new_unit(annotations=annotations), "o") is needed

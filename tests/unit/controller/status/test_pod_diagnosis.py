@@ -17,8 +17,8 @@ TOO_FEW = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu"
 
 
 def a_pod(**condition: str) -> Pod:
-    found = {"type": "PodScheduled", "status": "False", "message": TOO_FEW, **condition}
-    body = {"metadata": {"name": "one"}, "status": {"conditions": [found]}}
+    fields = {"type": "PodScheduled", "status": "False", "message": TOO_FEW, **condition}
+    body = {"metadata": {"name": "one"}, "status": {"conditions": [fields]}}
     return msgspec.convert(body, Pod)
 
 
@@ -28,7 +28,7 @@ def waiting(**state: str) -> ContainerStatus:
 
 
 @pytest.mark.parametrize(
-    ("condition", "said"),
+    ("condition", "message"),
     [
         ({"reason": "Unschedulable"}, TOO_FEW),
         ({"reason": "SchedulingGated"}, ""),
@@ -36,22 +36,22 @@ def waiting(**state: str) -> ContainerStatus:
     ],
 )
 def test_the_scheduler_message_is_returned_if_no_node_was_found(
-    condition: dict[str, str], said: str
+    condition: dict[str, str], message: str
 ) -> None:
     pod = a_pod(**condition)
-    assert (scheduling_message(pod), is_unschedulable(pod)) == (said, bool(said))
+    assert (scheduling_message(pod), is_unschedulable(pod)) == (message, bool(message))
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "message"),
     [
         ({"reason": "ContainerCreating"}, ""),
         ({"reason": "ErrImagePull", "message": "not found"}, "ErrImagePull: not found"),
         ({"reason": "CreateContainerError"}, "CreateContainerError"),
     ],
 )
-def test_a_starting_container_has_no_waiting_message(state: dict[str, str], said: str) -> None:
-    assert waiting_message(waiting(**state)) == said
+def test_a_starting_container_has_no_waiting_message(state: dict[str, str], message: str) -> None:
+    assert waiting_message(waiting(**state)) == message
 
 
 def test_image_pull_back_off_does_not_hide_the_pull_error() -> None:

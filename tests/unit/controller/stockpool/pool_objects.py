@@ -33,8 +33,8 @@ def new_pool(
 
 
 def new_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUnit:
-    """Return unclaimed stock of the pool; `said` is the reason and message of condition Ready."""
-    said: tuple[str, str] | None = changes.pop("said", None)
+    """Return unclaimed stock of the pool; `ready` is the reason and message of Ready."""
+    ready: tuple[str, str] | None = changes.pop("ready", None)
     node = changes.pop("node", "node-1" if phase == UnitPhase.READY else "")
     claimed: bool = changes.pop("claimed", False)
     deleted_at: str | None = changes.pop("deleted_at", None)
@@ -56,7 +56,7 @@ def new_unit(number: int, phase: str = UnitPhase.READY, **changes: Any) -> GPUUn
         status=GPUUnitStatus(
             phase=phase,
             node_name=node,
-            conditions=() if said is None else (ready_condition(*said),),
+            conditions=() if ready is None else (ready_condition(*ready),),
         ),
     )
 

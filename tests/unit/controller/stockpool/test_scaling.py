@@ -26,8 +26,8 @@ PROGRESSING = UnitPhase.PROGRESSING
 OLD = {"memory": "8Gi"}
 
 
-def removed(wanted: ScalingPlan) -> list[str]:
-    return [unit.metadata.name for unit in wanted.to_delete]
+def deleted_names(plan: ScalingPlan) -> list[str]:
+    return [unit.metadata.name for unit in plan.to_delete]
 
 
 def test_an_empty_pool_is_filled() -> None:
@@ -44,15 +44,20 @@ def test_a_large_pool_is_filled_in_steps() -> None:
 
 def test_units_without_a_node_are_deleted_first_then_unready_then_young_units() -> None:
     stock = [new_unit(0), new_unit(1), new_unit(2, PROGRESSING, node="n"), new_unit(3, PROGRESSING)]
-    assert removed(plan_scaling(new_pool(0), stock)) == ["warm-3", "warm-2", "warm-1", "warm-0"]
+    assert deleted_names(plan_scaling(new_pool(0), stock)) == [
+        "warm-3",
+        "warm-2",
+        "warm-1",
+        "warm-0",
+    ]
 
 
 def test_of_units_created_in_one_second_the_higher_number_is_younger() -> None:
-    assert removed(plan_scaling(new_pool(1), [new_unit(9), new_unit(10)])) == ["warm-10"]
+    assert deleted_names(plan_scaling(new_pool(1), [new_unit(9), new_unit(10)])) == ["warm-10"]
 
 
 def test_outdated_ready_units_are_deleted_before_other_ready_units() -> None:
-    assert removed(plan_scaling(new_pool(1), [new_unit(0, **OLD), new_unit(1)])) == ["warm-0"]
+    assert deleted_names(plan_scaling(new_pool(1), [new_unit(0, **OLD), new_unit(1)])) == ["warm-0"]
 
 
 def test_current_units_that_are_not_ready_are_not_replaced() -> None:
@@ -70,11 +75,11 @@ def test_outdated_units_that_are_not_ready_are_replaced_at_once() -> None:
     assert plan_scaling(new_pool(3), stock) == ScalingPlan(tuple(reversed(stock)), create_count=3)
 
 
-@pytest.mark.parametrize(("replicas", "most"), [(1, 1), (4, 1), (8, 2), (100, 25)])
-def test_ready_units_are_replaced_a_quarter_at_a_time(replicas: int, most: int) -> None:
+@pytest.mark.parametrize(("replicas", "expected"), [(1, 1), (4, 1), (8, 2), (100, 25)])
+def test_ready_units_are_replaced_a_quarter_at_a_time(replicas: int, expected: int) -> None:
     stock = [new_unit(number, **OLD) for number in range(replicas)]
-    wanted = plan_scaling(new_pool(replicas), stock)
-    assert (len(wanted.to_delete), wanted.create_count) == (most, most)
+    plan = plan_scaling(new_pool(replicas), stock)
+    assert (len(plan.to_delete), plan.create_count) == (expected, expected)
 
 
 def test_ready_units_are_kept_while_their_replacements_find_no_node() -> None:
@@ -133,10 +138,10 @@ def test_a_plan_never_exceeds_the_replicas_and_never_deletes_claimed_units(
     pool: StockPool, units: list[GPUUnit]
 ) -> None:
     stock = unclaimed_units(pool, units)
-    wanted = plan_scaling(pool, stock)
-    assert {unit.metadata.uid for unit in wanted.to_delete} <= {unit.metadata.uid for unit in stock}
-    assert wanted.create_count >= 0
-    assert len(stock) - len(wanted.to_delete) + wanted.create_count <= pool.spec.replicas
+    plan = plan_scaling(pool, stock)
+    assert {unit.metadata.uid for unit in plan.to_delete} <= {unit.metadata.uid for unit in stock}
+    assert plan.create_count >= 0
+    assert len(stock) - len(plan.to_delete) + plan.create_count <= pool.spec.replicas
 
 
 @given(pools, units())
@@ -144,30 +149,30 @@ def test_ready_units_are_replaced_only_within_the_bound(
     pool: StockPool, units: list[GPUUnit]
 ) -> None:
     stock = unclaimed_units(pool, units)
-    going = {unit.metadata.uid for unit in plan_scaling(pool, stock).to_delete}
+    deleted = {unit.metadata.uid for unit in plan_scaling(pool, stock).to_delete}
     ready = [unit for unit in stock if is_unit_ready(unit)]
-    left = [unit for unit in ready if unit.metadata.uid not in going]
+    remaining = [unit for unit in ready if unit.metadata.uid not in deleted]
     enough = pool.spec.replicas - max_unavailable(pool)
-    assert len(left) >= min(len(ready), enough)
+    assert len(remaining) >= min(len(ready), enough)
 
 
 @given(pools, units())
 def test_a_pool_whose_units_start_converges(pool: StockPool, units: list[GPUUnit]) -> None:
     numbers, stock = itertools.count(100), unclaimed_units(pool, units)
     for _ in range(60):
-        wanted = plan_scaling(pool, stock)
-        if wanted.is_idle and all(is_unit_ready(unit) for unit in stock):
+        plan = plan_scaling(pool, stock)
+        if plan.is_idle and all(is_unit_ready(unit) for unit in stock):
             break
-        stock = started(applied(wanted, stock, numbers))
+        stock = started(applied(plan, stock, numbers))
     assert [is_outdated(pool, unit) for unit in stock] == [False] * pool.spec.replicas
 
 
 def applied(
-    wanted: ScalingPlan, stock: Sequence[GPUUnit], numbers: "itertools.count[int]"
+    plan: ScalingPlan, stock: Sequence[GPUUnit], numbers: "itertools.count[int]"
 ) -> list[GPUUnit]:
-    going = {unit.metadata.uid for unit in wanted.to_delete}
-    left = [unit for unit in stock if unit.metadata.uid not in going]
-    return left + [new_unit(next(numbers), PROGRESSING) for _ in range(wanted.create_count)]
+    deleted = {unit.metadata.uid for unit in plan.to_delete}
+    remaining = [unit for unit in stock if unit.metadata.uid not in deleted]
+    return remaining + [new_unit(next(numbers), PROGRESSING) for _ in range(plan.create_count)]
 
 
 def started(stock: Sequence[GPUUnit]) -> list[GPUUnit]:

@@ -38,12 +38,18 @@ class ScriptedReads:
         return self._units
 
 
-def views(pool: StockPool | Exception, *units: GPUUnit, unread: str = "") -> PoolSnapshotReader:
+def reader(
+    pool: StockPool | Exception, *units: GPUUnit, undecodable_name: str = ""
+) -> PoolSnapshotReader:
     clock = VirtualClock()
     names = Namespaces(stock="stock", instance="instance", system="system")
     caches = UnstartedCaches(ScriptedSource(clock), names, clock)
-    lost = (UndecodableObject(ObjectKey("stock", unread), "u", "1", "why"),) if unread else ()
-    reads = ScriptedReads(pool, ObjectList(list(units), "9", undecodable=lost))
+    undecodable = (
+        (UndecodableObject(ObjectKey("stock", undecodable_name), "u", "1", "why"),)
+        if undecodable_name
+        else ()
+    )
+    reads = ScriptedReads(pool, ObjectList(list(units), "9", undecodable=undecodable))
     (stock, _) = caches.units.informers
     stock.observe_write(a_foreign_unit("warm-2"))
     return PoolSnapshotReader(caches, cast(Client, reads))
@@ -55,21 +61,21 @@ def a_foreign_unit(name: str) -> GPUUnit:
 
 
 async def test_a_live_snapshot_has_the_objects_of_the_server() -> None:
-    assert await views(new_pool(), new_unit(0)).live(KEY) == PoolSnapshot(
+    assert await reader(new_pool(), new_unit(0)).live(KEY) == PoolSnapshot(
         new_pool(), (new_unit(0),)
     )
 
 
 async def test_a_deleted_pool_has_no_snapshot() -> None:
-    assert await views(NotFoundError("gone", status=404)).live(KEY) is None
-    assert views(new_pool()).cached(KEY) is None
+    assert await reader(NotFoundError("gone", status=404)).live(KEY) is None
+    assert reader(new_pool()).cached(KEY) is None
 
 
 async def test_undecodable_units_do_not_count_as_deleted() -> None:
     with pytest.raises(UndecodableError, match="warm-1"):
-        await views(new_pool(), new_unit(0), unread="warm-1").live(KEY)
+        await reader(new_pool(), new_unit(0), undecodable_name="warm-1").live(KEY)
 
 
 def test_names_of_own_and_of_foreign_units_are_taken() -> None:
-    is_taken = views(new_pool()).name_check(PoolSnapshot(new_pool(), (new_unit(0),)))
+    is_taken = reader(new_pool()).name_check(PoolSnapshot(new_pool(), (new_unit(0),)))
     assert [is_taken(f"warm-{number}") for number in range(4)] == [True, False, True, False]

@@ -15,13 +15,15 @@ def test_a_claimed_unit_is_recorded() -> None:
 
 
 def test_a_recorded_unit_that_no_longer_exists_was_consumed() -> None:
-    known = StockPoolStatus(claimed=("uid-1", "uid-2"), allocated=5)
-    assert count_claims(known, [new_unit(2, claimed=True)]) == StockClaims(("uid-2",), 6)
+    status = StockPoolStatus(claimed=("uid-1", "uid-2"), allocated=5)
+    assert count_claims(status, [new_unit(2, claimed=True)]) == StockClaims(("uid-2",), 6)
 
 
 def test_a_claimed_unit_that_is_being_deleted_is_not_consumed_yet() -> None:
-    going = new_unit(1, claimed=True, deleted_at="2026-11-16T00:00:00Z")
-    assert count_claims(StockPoolStatus(claimed=("uid-1",)), [going]) == StockClaims(("uid-1",), 0)
+    terminating = new_unit(1, claimed=True, deleted_at="2026-11-16T00:00:00Z")
+    assert count_claims(StockPoolStatus(claimed=("uid-1",)), [terminating]) == StockClaims(
+        ("uid-1",), 0
+    )
 
 
 def test_a_released_unit_is_not_counted() -> None:
@@ -31,17 +33,17 @@ def test_a_released_unit_is_not_counted() -> None:
 
 
 @given(st.lists(st.sets(st.integers(0, 9)), max_size=8))
-def test_every_recorded_claim_is_counted_once(looks: list[set[int]]) -> None:
+def test_every_recorded_claim_is_counted_once(snapshots: list[set[int]]) -> None:
     """Check that each unit is counted once, after snapshots with any of the claimed units."""
-    status, gone, seen = StockPoolStatus(), set[int](), set[int]()
-    for look in [*looks, set[int]()]:
-        there = look - gone
-        gone |= seen - there
-        seen |= there
-        status = after(status, [new_unit(number, claimed=True) for number in there])
-    assert (status.claimed, status.allocated) == ((), len(seen))
+    status, consumed, recorded = StockPoolStatus(), set[int](), set[int]()
+    for snapshot in [*snapshots, set[int]()]:
+        existing = snapshot - consumed
+        consumed |= recorded - existing
+        recorded |= existing
+        status = after(status, [new_unit(number, claimed=True) for number in existing])
+    assert (status.claimed, status.allocated) == ((), len(recorded))
 
 
 def after(status: StockPoolStatus, units: list[GPUUnit]) -> StockPoolStatus:
-    now = count_claims(status, units)
-    return StockPoolStatus(claimed=now.claimed_uids, allocated=now.consumed_count)
+    claims = count_claims(status, units)
+    return StockPoolStatus(claimed=claims.claimed_uids, allocated=claims.consumed_count)

@@ -24,11 +24,11 @@ from tests.support.builders.operations import new_operation, object_entry
 from tests.unit.controller.gpustorage.storage_objects import PREPARE_FROM_IMAGE, new_storage
 
 MOUNT = [{"name": "data", "mountPath": "/data"}]
-HELD = StorageLock(unit="one", uid="uid-of-one")
-FILLING = StorageLock(prepare="data", uid="uid-of-data", operation="r1")
+UNIT_LOCK = StorageLock(unit="one", uid="uid-of-one")
+PREPARE_LOCK = StorageLock(prepare="data", uid="uid-of-data", operation="r1")
 
 
-def seen(unit: GPUUnit, observed: int) -> GPUUnit:
+def with_observed_generation(unit: GPUUnit, observed: int) -> GPUUnit:
     meta = msgspec.structs.replace(unit.metadata, generation=2)
     status = msgspec.structs.replace(unit.status, observed_generation=observed)
     return msgspec.structs.replace(unit, metadata=meta, status=status)
@@ -38,16 +38,16 @@ def seen(unit: GPUUnit, observed: int) -> GPUUnit:
     ("unit", "is_void"),
     [
         (None, True),
-        (seen(new_unit(storageMounts=MOUNT), 2), False),
-        (seen(new_unit(storageMounts=MOUNT), 1), False),
-        (seen(new_unit(), 2), True),
-        (seen(new_unit(), 1), False),
+        (with_observed_generation(new_unit(storageMounts=MOUNT), 2), False),
+        (with_observed_generation(new_unit(storageMounts=MOUNT), 1), False),
+        (with_observed_generation(new_unit(), 2), True),
+        (with_observed_generation(new_unit(), 1), False),
     ],
 )
 def test_the_lock_of_a_unit_is_valid_while_it_mounts_the_storage(
     unit: GPUUnit | None, is_void: bool
 ) -> None:
-    assert is_unit_lock_orphaned(HELD, "data", unit) is is_void
+    assert is_unit_lock_orphaned(UNIT_LOCK, "data", unit) is is_void
 
 
 def test_a_unit_of_the_same_name_is_not_the_holder() -> None:
@@ -67,7 +67,7 @@ def test_a_finished_operation_names_its_unit() -> None:
     assert created_unit_uid(None) == ""
 
 
-def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
+def prepared_storage(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
     status = {"prepare": {"phase": phase, "recoveredBy": attempt}}
     return new_storage(prepare=PREPARE_FROM_IMAGE, status=status, metadata=metadata)
 
@@ -76,37 +76,37 @@ def filled(phase: str, attempt: str = "r1", **metadata: str) -> GPUStorage:
     ("target", "has_job", "is_void"),
     [
         (None, False, True),
-        (filled("Pending"), False, False),
-        (filled("Running"), True, False),
-        (filled("Succeeded"), True, True),
-        (filled("Failed"), True, True),
-        (filled("Pending", "r2"), False, True),
-        (filled("Running", uid="another"), True, True),
-        (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), True, False),
-        (filled("Running", deletionTimestamp="2026-01-01T00:00:00Z"), False, True),
+        (prepared_storage("Pending"), False, False),
+        (prepared_storage("Running"), True, False),
+        (prepared_storage("Succeeded"), True, True),
+        (prepared_storage("Failed"), True, True),
+        (prepared_storage("Pending", "r2"), False, True),
+        (prepared_storage("Running", uid="another"), True, True),
+        (prepared_storage("Running", deletionTimestamp="2026-01-01T00:00:00Z"), True, False),
+        (prepared_storage("Running", deletionTimestamp="2026-01-01T00:00:00Z"), False, True),
     ],
 )
 def test_the_lock_of_a_prepare_is_valid_until_its_attempt_has_ended(
     target: GPUStorage | None, has_job: bool, is_void: bool
 ) -> None:
-    assert is_prepare_lock_orphaned(FILLING, target, has_job=has_job) is is_void
+    assert is_prepare_lock_orphaned(PREPARE_LOCK, target, has_job=has_job) is is_void
 
 
 def test_a_lock_is_written_and_read() -> None:
     meta = new_storage(metadata={"resourceVersion": "7", "finalizers": ["other"]}).metadata
-    patch = lock_patch(meta, HELD)["metadata"]
-    assert parse_storage_lock(patch["annotations"]) == HELD
+    patch = lock_patch(meta, UNIT_LOCK)["metadata"]
+    assert parse_storage_lock(patch["annotations"]) == UNIT_LOCK
     assert (patch["uid"], patch["resourceVersion"]) == ("uid-of-data", "7")
     assert patch["finalizers"] == ["other", "runtime.lokiwager.io/mount-protection"]
 
 
 def test_a_lock_adds_its_finalizer_once_and_a_release_keeps_other_finalizers() -> None:
-    guarded = {"finalizers": ["runtime.lokiwager.io/mount-protection", "other"]}
-    meta = new_storage(metadata=guarded).metadata
-    assert protect_patch(meta)["metadata"]["finalizers"] == guarded["finalizers"]
-    freed = unlock_patch(meta)["metadata"]
-    assert freed["finalizers"] == ["other"]
-    assert freed["annotations"] == {"runtime.lokiwager.io/mounted-by": None}
+    finalizers = {"finalizers": ["runtime.lokiwager.io/mount-protection", "other"]}
+    meta = new_storage(metadata=finalizers).metadata
+    assert protect_patch(meta)["metadata"]["finalizers"] == finalizers["finalizers"]
+    unlocked = unlock_patch(meta)["metadata"]
+    assert unlocked["finalizers"] == ["other"]
+    assert unlocked["annotations"] == {"runtime.lokiwager.io/mounted-by": None}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"unit": 1}'])
@@ -121,8 +121,8 @@ def test_a_storage_without_the_annotation_has_no_lock() -> None:
 @pytest.mark.parametrize(
     ("lock", "labels"),
     [
-        (HELD, "runtime.lokiwager.io/unit=one"),
-        (FILLING, "runtime.lokiwager.io/storage=data"),
+        (UNIT_LOCK, "runtime.lokiwager.io/unit=one"),
+        (PREPARE_LOCK, "runtime.lokiwager.io/storage=data"),
         (StorageLock(), ""),
         (None, ""),
     ],

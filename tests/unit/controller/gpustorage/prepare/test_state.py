@@ -20,27 +20,29 @@ from tests.unit.controller.gpustorage.storage_objects import (
 )
 
 DIGEST = prepare_digest(PrepareSpec(from_image="example/fill:1", command=("fill",), args=("all",)))
-GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+TERMINATING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
-def after(known: dict[str, Any], job: Job | None, recover: str = "") -> PrepareStatus:
-    notes = {"annotations": {"runtime.lokiwager.io/recover": recover}} if recover else {}
+def after(recorded: dict[str, Any], job: Job | None, recover: str = "") -> PrepareStatus:
+    metadata = {"annotations": {"runtime.lokiwager.io/recover": recover}} if recover else {}
     storage = new_storage(
-        prepare=PREPARE_FROM_IMAGE, metadata=notes, status={"prepare": known} if known else {}
+        prepare=PREPARE_FROM_IMAGE,
+        metadata=metadata,
+        status={"prepare": recorded} if recorded else {},
     )
     return next_prepare_status(storage, job, "exit code 3")
 
 
 def test_a_storage_without_prepare_needs_no_job() -> None:
-    found = next_prepare_status(new_storage(), None, "")
-    assert found == PrepareStatus(phase="NotRequested")
-    assert next_job_action(found, None) is JobAction.NONE
+    status = next_prepare_status(new_storage(), None, "")
+    assert status == PrepareStatus(phase="NotRequested")
+    assert next_job_action(status, None) is JobAction.NONE
 
 
 def test_a_prepare_is_pending_until_its_job_exists() -> None:
-    found = after({}, None)
-    assert found == PrepareStatus(phase="Pending", observed_digest=DIGEST)
-    assert next_job_action(found, None) is JobAction.START
+    status = after({}, None)
+    assert status == PrepareStatus(phase="Pending", observed_digest=DIGEST)
+    assert next_job_action(status, None) is JobAction.START
 
 
 def test_the_name_of_the_job_is_recorded_once_the_job_exists() -> None:
@@ -48,7 +50,7 @@ def test_the_name_of_the_job_is_recorded_once_the_job_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "job", "phase"),
+    ("recorded", "job", "phase"),
     [
         ({"phase": "Pending"}, new_job(), "Pending"),
         ({"phase": "Pending"}, new_job(ready=1), "Running"),
@@ -56,14 +58,14 @@ def test_the_name_of_the_job_is_recorded_once_the_job_exists() -> None:
         ({"phase": "Running", "jobName": "prepare-data"}, new_job("Complete"), "Succeeded"),
         ({"phase": "Running", "jobName": "prepare-data"}, new_job("Failed"), "Failed"),
         ({}, new_job("Complete"), "Succeeded"),
-        ({"phase": "Running"}, new_job("Complete", **GOING), "Succeeded"),
-        ({"phase": "Running"}, new_job(ready=1, **GOING), "Failed"),
+        ({"phase": "Running"}, new_job("Complete", **TERMINATING), "Succeeded"),
+        ({"phase": "Running"}, new_job(ready=1, **TERMINATING), "Failed"),
     ],
 )
 def test_the_phase_of_a_prepare_follows_its_job(
-    known: dict[str, Any], job: Job, phase: str
+    recorded: dict[str, Any], job: Job, phase: str
 ) -> None:
-    assert after(known, job).phase == phase
+    assert after(recorded, job).phase == phase
 
 
 def test_a_failed_prepare_has_the_messages_of_its_job_and_pod() -> None:
@@ -74,76 +76,84 @@ def test_a_failed_prepare_has_the_messages_of_its_job_and_pod() -> None:
 
 @pytest.mark.parametrize("phase", ["Pending", "Running"])
 def test_a_recorded_job_that_disappeared_has_failed(phase: str) -> None:
-    found = after({"phase": phase, "jobName": "prepare-data"}, None)
-    assert found.phase == "Failed"
-    assert "disappeared" in found.message
-    assert next_job_action(found, None) is JobAction.NONE
+    status = after({"phase": phase, "jobName": "prepare-data"}, None)
+    assert status.phase == "Failed"
+    assert "disappeared" in status.message
+    assert next_job_action(status, None) is JobAction.NONE
 
 
 @pytest.mark.parametrize(
-    "job", [None, new_job("Failed"), new_job(recover_request="r9"), new_job(**GOING)]
+    "job", [None, new_job("Failed"), new_job(recover_request="r9"), new_job(**TERMINATING)]
 )
 def test_a_succeeded_prepare_is_final(job: Job | None) -> None:
-    known = {"phase": "Succeeded", "jobName": "prepare-data", "observedDigest": "of another spec"}
-    found = after(known, job, recover="r1")
-    assert (found.phase, found.observed_digest) == ("Succeeded", "of another spec")
-    assert next_job_action(found, job) is (JobAction.NONE if job is None else JobAction.DELETE)
+    recorded = {
+        "phase": "Succeeded",
+        "jobName": "prepare-data",
+        "observedDigest": "of another spec",
+    }
+    status = after(recorded, job, recover="r1")
+    assert (status.phase, status.observed_digest) == ("Succeeded", "of another spec")
+    assert next_job_action(status, job) is (JobAction.NONE if job is None else JobAction.DELETE)
 
 
 def test_a_failed_prepare_waits_for_a_recover_request() -> None:
-    known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
-    found = after(known, new_job("Failed"))
-    assert (found.phase, found.message) == ("Failed", "why")
-    assert next_job_action(found, None) is JobAction.NONE
+    recorded = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
+    status = after(recorded, new_job("Failed"))
+    assert (status.phase, status.message) == ("Failed", "why")
+    assert next_job_action(status, None) is JobAction.NONE
 
 
 def test_a_failed_job_loses_its_finalizer_and_is_not_deleted() -> None:
-    found = PrepareStatus(phase="Failed")
-    assert next_job_action(found, new_job("Failed")) is JobAction.RELEASE
-    assert next_job_action(found, new_job("Failed", has_finalizer=False)) is JobAction.NONE
+    status = PrepareStatus(phase="Failed")
+    assert next_job_action(status, new_job("Failed")) is JobAction.RELEASE
+    assert next_job_action(status, new_job("Failed", has_finalizer=False)) is JobAction.NONE
 
 
 def test_a_recover_request_starts_a_new_attempt() -> None:
-    known = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
-    found = after(known, new_job("Failed"), recover="r1")
-    assert (found.phase, found.recovered_by, found.recovery_phase) == ("Pending", "r1", "Pending")
-    assert (found.job_name, found.message) == ("", "")
+    recorded = {"phase": "Failed", "message": "why", "jobName": "prepare-data"}
+    status = after(recorded, new_job("Failed"), recover="r1")
+    assert (status.phase, status.recovered_by, status.recovery_phase) == (
+        "Pending",
+        "r1",
+        "Pending",
+    )
+    assert (status.job_name, status.message) == ("", "")
 
 
 def test_a_repeated_recover_request_starts_no_attempt() -> None:
-    known = {"phase": "Failed", "recoveredBy": "r1"}
-    assert after(known, None, recover="r1").phase == "Failed"
+    recorded = {"phase": "Failed", "recoveredBy": "r1"}
+    assert after(recorded, None, recover="r1").phase == "Failed"
 
 
 def test_a_recover_request_during_a_running_prepare_is_ignored() -> None:
     assert after({"phase": "Running"}, new_job(ready=1), recover="r1").recovered_by == ""
 
 
-@pytest.mark.parametrize("job", [new_job("Failed"), new_job(**GOING), None])
+@pytest.mark.parametrize("job", [new_job("Failed"), new_job(**TERMINATING), None])
 def test_a_recover_request_older_than_the_failure_is_ignored(job: Job | None) -> None:
-    known = {"phase": "Running", "jobName": "prepare-data"}
-    found = after(known, job, recover="r1")
-    assert (found.phase, found.prior_request) == ("Failed", "r1")
-    assert after(msgspec.to_builtins(found), job, recover="r1").phase == "Failed"
+    recorded = {"phase": "Running", "jobName": "prepare-data"}
+    status = after(recorded, job, recover="r1")
+    assert (status.phase, status.prior_request) == ("Failed", "r1")
+    assert after(msgspec.to_builtins(status), job, recover="r1").phase == "Failed"
 
 
 def test_a_new_recover_request_works_after_an_ignored_one() -> None:
-    known = {"phase": "Failed", "priorRequest": "r1"}
-    found = after(known, None, recover="r2")
-    assert (found.phase, found.recovered_by, found.prior_request) == ("Pending", "r2", "")
+    recorded = {"phase": "Failed", "priorRequest": "r1"}
+    status = after(recorded, None, recover="r2")
+    assert (status.phase, status.recovered_by, status.prior_request) == ("Pending", "r2", "")
 
 
 def test_the_job_of_an_earlier_attempt_does_not_count_for_the_current_attempt() -> None:
-    known = {"phase": "Pending", "recoveredBy": "r1"}
+    recorded = {"phase": "Pending", "recoveredBy": "r1"}
     old = new_job("Complete", recover_request="")
-    found = after(known, old)
-    assert found.phase == "Pending"
-    assert next_job_action(found, old) is JobAction.DELETE
-    assert next_job_action(found, None) is JobAction.START
+    status = after(recorded, old)
+    assert status.phase == "Pending"
+    assert next_job_action(status, old) is JobAction.DELETE
+    assert next_job_action(status, None) is JobAction.START
 
 
 def test_a_recovery_has_the_phase_of_its_attempt() -> None:
-    found = after(
+    status = after(
         {"phase": "Pending", "recoveredBy": "r1"}, new_job("Complete", recover_request="r1")
     )
-    assert (found.phase, found.recovery_phase) == ("Succeeded", "Succeeded")
+    assert (status.phase, status.recovery_phase) == ("Succeeded", "Succeeded")

@@ -17,23 +17,23 @@ FREE = new_unit("warm", namespace=STOCK_NAMESPACE)
 
 
 @pytest.mark.parametrize(
-    ("record", "unit_uid"),
+    ("operation", "unit_uid"),
     [
-        pytest.param(new_operation(), None, id="nothing was made yet"),
-        pytest.param(new_operation(phase="Running"), None, id="being worked on"),
+        pytest.param(new_operation(), None, id="pending"),
+        pytest.param(new_operation(phase="Running"), None, id="running"),
         pytest.param(
             new_operation(phase="Succeeded", objects=[object_entry("u")]),
             "u",
-            id="the unit is there",
+            id="the unit exists",
         ),
     ],
 )
-def test_a_valid_stock_claim_is_kept(record: Operation, unit_uid: str | None) -> None:
-    assert orphaned_claim_reason(CLAIMED, record, unit_uid) is None
+def test_a_valid_stock_claim_is_kept(operation: Operation, unit_uid: str | None) -> None:
+    assert orphaned_claim_reason(CLAIMED, operation, unit_uid) is None
 
 
 @pytest.mark.parametrize(
-    ("record", "unit_uid", "why"),
+    ("operation", "unit_uid", "reason"),
     [
         (None, None, "operation 'op-1' does not exist"),
         (new_operation(phase="Failed"), None, "operation 'op-1' has failed"),
@@ -51,9 +51,9 @@ def test_a_valid_stock_claim_is_kept(record: Operation, unit_uid: str | None) ->
     ],
 )
 def test_an_invalid_stock_claim_has_a_reason(
-    record: Operation | None, unit_uid: str | None, why: str
+    operation: Operation | None, unit_uid: str | None, reason: str
 ) -> None:
-    assert orphaned_claim_reason(CLAIMED, record, unit_uid) == why
+    assert orphaned_claim_reason(CLAIMED, operation, unit_uid) == reason
 
 
 def test_a_half_written_stock_claim_counts_as_a_claim() -> None:

@@ -14,18 +14,20 @@ LARGER = {**GPU, "memory": "1Gi"}
 @pytest.mark.parametrize(
     "workload",
     [
-        pytest.param(new_workload(new_pod(node="gpu-1", requests=GPU)), id="it has another place"),
+        pytest.param(
+            new_workload(new_pod(node="gpu-1", requests=GPU)), id="scheduled on another node"
+        ),
         pytest.param(
             new_workload(pending_pod(requests=GPU, nominatedNodeName="gpu-0")),
-            id="its place is kept",
+            id="nominated",
         ),
         pytest.param(
             new_workload(pending_pod(requests=LARGER, nominatedNodeName="gpu-0")),
-            id="its GPU is kept",
+            id="nominated with larger requests",
         ),
         pytest.param(
             new_workload(pending_pod(requests={"example.com/gpu": "1"})),
-            id="it asks for another kind",
+            id="requests other GPUs",
         ),
     ],
 )
@@ -37,14 +39,15 @@ def test_the_stock_is_consumed_after_the_hand_off(workload: Workload) -> None:
     "workload",
     [
         pytest.param(new_workload(), id="no pod yet"),
-        pytest.param(new_workload(new_pod(requests=GPU)), id="not looked at yet"),
-        pytest.param(new_workload(pending_pod(requests=GPU)), id="nothing is kept for it"),
-        pytest.param(new_workload(pending_pod(requests=LARGER)), id="it asks for more memory"),
+        pytest.param(new_workload(new_pod(requests=GPU)), id="not scheduled yet"),
+        pytest.param(new_workload(pending_pod(requests=GPU)), id="not nominated"),
+        pytest.param(new_workload(pending_pod(requests=LARGER)), id="requests more memory"),
         pytest.param(
-            new_workload(pending_pod(requests={"nvidia.com/gpu": "2"})), id="it asks for more GPUs"
+            new_workload(pending_pod(requests={"nvidia.com/gpu": "2"})), id="requests more GPUs"
         ),
         pytest.param(
-            new_workload(pending_pod(requests=GPU, nominatedNodeName="gpu-1")), id="kept elsewhere"
+            new_workload(pending_pod(requests=GPU, nominatedNodeName="gpu-1")),
+            id="nominated to another node",
         ),
     ],
 )
@@ -58,6 +61,6 @@ def test_stock_without_pods_is_consumed_once_the_unit_has_a_pod() -> None:
 
 
 def test_a_stock_pod_keeps_its_reservation_while_its_replicaset_is_unknown() -> None:
-    going = running_pod("going", "gpu-1", deleted=True)
-    assert new_workload(previous=(STOCK, going)).scheduled_pods == (STOCK,)
+    terminating = running_pod("going", "gpu-1", deleted=True)
+    assert new_workload(previous=(STOCK, terminating)).scheduled_pods == (STOCK,)
     assert new_workload(STOCK, pending_pod()).scheduled_pods == (STOCK,)

@@ -23,59 +23,67 @@ from tests.support.builders.operations import (
 
 SOURCE = SourceStock("warm", "uid-of-warm", OPERATION_ID)
 UNIT = new_unit("one")
-HELD = new_claimed_stock()
+CLAIMED = new_claimed_stock()
 
 
-def going(stock: GPUUnit) -> GPUUnit:
+def terminating(stock: GPUUnit) -> GPUUnit:
     meta = msgspec.structs.replace(stock.metadata, deletion_timestamp="now")
     return msgspec.structs.replace(stock, metadata=meta)
 
 
 @pytest.mark.parametrize(
-    ("record", "stock", "entry"),
+    ("operation", "stock", "decision"),
     [
-        pytest.param(new_operation(), HELD, HandoffDecision.ELIGIBLE, id="open"),
-        pytest.param(new_operation(phase="Running"), HELD, HandoffDecision.ELIGIBLE, id="running"),
+        pytest.param(new_operation(), CLAIMED, HandoffDecision.ELIGIBLE, id="open"),
+        pytest.param(
+            new_operation(phase="Running"), CLAIMED, HandoffDecision.ELIGIBLE, id="running"
+        ),
         pytest.param(
             new_operation(phase="Succeeded", objects=[object_entry("uid-of-one")]),
-            HELD,
+            CLAIMED,
             HandoffDecision.ADMITTED,
             id="closed with it",
         ),
-        pytest.param(None, HELD, HandoffDecision.STRAY, id="no record"),
-        pytest.param(new_operation(phase="Failed"), HELD, HandoffDecision.STRAY, id="failed"),
+        pytest.param(None, CLAIMED, HandoffDecision.STRAY, id="no operation"),
+        pytest.param(new_operation(phase="Failed"), CLAIMED, HandoffDecision.STRAY, id="failed"),
         pytest.param(
-            new_operation(stock_uid="other"), HELD, HandoffDecision.STRAY, id="other stock"
+            new_operation(stock_uid="other"), CLAIMED, HandoffDecision.STRAY, id="other stock"
         ),
         pytest.param(
             new_operation(phase="Succeeded", objects=[object_entry("uid-of-other")]),
-            HELD,
+            CLAIMED,
             HandoffDecision.STRAY,
             id="closed with another",
         ),
         pytest.param(
-            new_operation(phase="Succeeded"), HELD, HandoffDecision.STRAY, id="closed with none"
+            new_operation(phase="Succeeded"),
+            CLAIMED,
+            HandoffDecision.STRAY,
+            id="closed with none",
         ),
         pytest.param(new_operation(), None, HandoffDecision.STOCK_LOST, id="no stock"),
         pytest.param(
-            new_operation(), going(HELD), HandoffDecision.STOCK_LOST, id="stock that goes"
+            new_operation(),
+            terminating(CLAIMED),
+            HandoffDecision.STOCK_LOST,
+            id="stock that is being deleted",
         ),
         pytest.param(
             new_operation(),
             new_claimed_stock("op-2"),
             HandoffDecision.STOCK_LOST,
-            id="another's stock",
+            id="stock of another operation",
         ),
     ],
 )
 def test_the_operation_decides_whether_a_unit_is_admitted(
-    record: Operation | None, stock: GPUUnit | None, entry: HandoffDecision
+    operation: Operation | None, stock: GPUUnit | None, decision: HandoffDecision
 ) -> None:
-    assert check_handoff(UNIT, SOURCE, record, stock).decision is entry
+    assert check_handoff(UNIT, SOURCE, operation, stock).decision is decision
 
 
 def test_a_rejected_unit_has_a_reason() -> None:
-    assert check_handoff(UNIT, SOURCE, None, HELD).message == "operation 'op-1' does not exist"
+    assert check_handoff(UNIT, SOURCE, None, CLAIMED).message == "operation 'op-1' does not exist"
     assert check_handoff(UNIT, SOURCE, new_operation(), None).message == (
         "stock warm is no longer there for this unit"
     )

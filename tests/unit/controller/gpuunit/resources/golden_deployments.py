@@ -47,8 +47,8 @@ def build_deployment(unit: GPUUnit) -> dict[str, Any]:
 def main() -> None:
     for path in GOLDEN_PATHS:
         stored = json.loads(path.read_text())["unit"]
-        whole = {"unit": stored, **build_deployment(load_unit(path))}
-        path.write_text(json.dumps(whole, indent=1) + "\n")
+        content = {"unit": stored, **build_deployment(load_unit(path))}
+        path.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":

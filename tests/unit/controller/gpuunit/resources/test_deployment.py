@@ -39,5 +39,5 @@ def test_stock_has_the_recreate_strategy() -> None:
 
 
 def test_long_deployment_names_are_shortened() -> None:
-    made = deployment_manifest(new_unit("a" * 63), unit_settings(), {}, stop_old_pod_first=False)
-    assert len(made["metadata"]["name"]) == 63
+    body = deployment_manifest(new_unit("a" * 63), unit_settings(), {}, stop_old_pod_first=False)
+    assert len(body["metadata"]["name"]) == 63

@@ -33,7 +33,7 @@ from tests.unit.controller.gpuunit.resources.golden_deployments import (
 )
 
 NEW_WORKER = "registry.example/gpu-runtime/worker:9.9.9"
-NOT_SEEN = Workload()
+NO_WORKLOAD = Workload()
 WORKER = GOLDEN_DIR / "worker.json"
 ALL = pytest.mark.parametrize("path", [*GOLDEN_PATHS, *OLDER_PATHS], ids=lambda path: path.stem)
 RELEASED = pytest.mark.parametrize("path", GOLDEN_PATHS, ids=lambda path: path.stem)
@@ -44,20 +44,20 @@ WARNING = (
 
 
 def released(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    golden: dict[str, Any] = json.loads(path.read_text())
+    return golden
 
 
 @RELEASED
 def test_the_deployment_of_a_unit_equals_the_released_one(path: Path) -> None:
     golden = released(path)
-    made = build_deployment(load_unit(path))
+    built = build_deployment(load_unit(path))
 
-    assert made["deployment"]["spec"]["template"] == golden["deployment"]["spec"]["template"], (
+    assert built["deployment"]["spec"]["template"] == golden["deployment"]["spec"]["template"], (
         WARNING
     )
-    assert made["deployment"] == golden["deployment"]
-    assert made["hash"] == golden["hash"], "the hash of what was applied is another one"
+    assert built["deployment"] == golden["deployment"]
+    assert built["hash"] == golden["hash"], "the hash of what was applied is another one"
 
 
 def in_cluster(path: Path) -> Deployment:
@@ -66,7 +66,7 @@ def in_cluster(path: Path) -> Deployment:
     return msgspec.convert(with_applied_hash(golden["deployment"], golden["hash"]), Deployment)
 
 
-def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> ChildAction:
+def action_for(path: Path, settings: UnitSettings, workload: Workload = NO_WORKLOAD) -> ChildAction:
     live = in_cluster(path)
     body = desired_deployment(load_unit(path), settings, live, workload)
     child = Child(
@@ -80,18 +80,20 @@ def step(path: Path, settings: UnitSettings, workload: Workload = NOT_SEEN) -> C
 
 @ALL
 def test_a_new_controller_writes_nothing(path: Path) -> None:
-    assert step(path, shipped_settings()) is ChildAction.NONE
+    assert action_for(path, shipped_settings()) is ChildAction.NONE
 
 
 @ALL
 def test_a_new_image_of_the_worker_alone_restarts_no_pod(path: Path) -> None:
-    assert step(path, shipped_settings(NEW_WORKER)) is ChildAction.NONE
+    assert action_for(path, shipped_settings(NEW_WORKER)) is ChildAction.NONE
 
 
 def test_a_new_worker_image_is_applied_with_the_next_pod_change() -> None:
     unit = load_unit(WORKER)
-    other = replace(unit, spec=replace(unit.spec, image="example/other:2"))
-    body = desired_deployment(other, shipped_settings(NEW_WORKER), in_cluster(WORKER), NOT_SEEN)
+    changed = replace(unit, spec=replace(unit.spec, image="example/other:2"))
+    body = desired_deployment(
+        changed, shipped_settings(NEW_WORKER), in_cluster(WORKER), NO_WORKLOAD
+    )
     (worker,) = body["spec"]["template"]["spec"]["initContainers"]
 
     assert worker["image"] == NEW_WORKER
@@ -100,15 +102,15 @@ def test_a_new_worker_image_is_applied_with_the_next_pod_change() -> None:
 def test_a_worker_whose_image_cannot_be_pulled_gets_the_new_image() -> None:
     waiting = ContainerState(waiting=ContainerStateWaiting(reason="ImagePullBackOff"))
     status = PodStatus(init_container_statuses=(ContainerStatus(name="worker", state=waiting),))
-    stuck = Workload(current_pods=(Pod(metadata=ObjectMeta(name="p"), status=status),))
+    workload = Workload(current_pods=(Pod(metadata=ObjectMeta(name="p"), status=status),))
 
-    assert step(WORKER, shipped_settings(), stuck) is ChildAction.NONE
-    assert step(WORKER, shipped_settings(NEW_WORKER), stuck) is not ChildAction.NONE
+    assert action_for(WORKER, shipped_settings(), workload) is ChildAction.NONE
+    assert action_for(WORKER, shipped_settings(NEW_WORKER), workload) is not ChildAction.NONE
 
 
 def test_the_configuration_and_the_manifests_have_the_worker_image_of_this_release() -> None:
     image = image_tag("worker", product_version())
     assert Config().sidecar.image == image
     for path in ("controller/controller.yaml", "overlays/dev/controller.yaml"):
-        said = yaml.safe_load((ROOT / "manifests" / path).read_text())
-        assert said["sidecar"]["image"] == image
+        config = yaml.safe_load((ROOT / "manifests" / path).read_text())
+        assert config["sidecar"]["image"] == image

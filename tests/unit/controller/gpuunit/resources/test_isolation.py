@@ -16,7 +16,7 @@ from tests.unit.controller.gpuunit.resources.golden_deployments import shipped_s
 
 FOLDER = ROOT / "manifests" / "isolation"
 FILES = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
-SHIPPED = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
+POLICIES = [policy for name in FILES for policy in yaml.safe_load_all((FOLDER / name).read_text())]
 
 UNITS = {
     "reservation": new_unit(
@@ -29,27 +29,33 @@ UNITS = {
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Return whether the selector matches; supports the two kinds of shipped selectors."""
-    wanted, present = selector.get("matchLabels", {}), selector.get("matchExpressions", [])
-    assert all(each["operator"] == "Exists" for each in present)
-    return wanted.items() <= labels.items() and all(each["key"] in labels for each in present)
+    required, present = selector.get("matchLabels", {}), selector.get("matchExpressions", [])
+    assert all(expression["operator"] == "Exists" for expression in present)
+    return required.items() <= labels.items() and all(
+        expression["key"] in labels for expression in present
+    )
 
 
-def holding_for(unit: GPUUnit) -> list[dict[str, Any]]:
+def policies_for(unit: GPUUnit) -> list[dict[str, Any]]:
     pod = desired_deployment(unit, shipped_settings(), None, Workload())["spec"]["template"][
         "metadata"
     ]["labels"]
     return [
-        each["spec"]
-        for each in SHIPPED
-        if each["metadata"]["namespace"] == unit.metadata.namespace
-        and selects(each["spec"]["podSelector"], pod)
+        policy["spec"]
+        for policy in POLICIES
+        if policy["metadata"]["namespace"] == unit.metadata.namespace
+        and selects(policy["spec"]["podSelector"], pod)
     ]
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_a_terminating_unit_keeps_its_egress_and_accepts_no_connection(unit: GPUUnit) -> None:
-    policies, own = holding_for(unit), network_policy_manifest(unit, shipped_settings())["spec"]
+    policies, own = policies_for(unit), network_policy_manifest(unit, shipped_settings())["spec"]
 
-    assert [rule for each in policies for rule in each.get("egress", [])] == own.get("egress", [])
-    assert [rule for each in policies for rule in each.get("ingress", [])] == []
-    assert {way for each in policies for way in each["policyTypes"]} == {"Ingress", "Egress"}
+    egress = [rule for policy in policies for rule in policy.get("egress", [])]
+    assert egress == own.get("egress", [])
+    assert [rule for policy in policies for rule in policy.get("ingress", [])] == []
+    assert {policy_type for policy in policies for policy_type in policy["policyTypes"]} == {
+        "Ingress",
+        "Egress",
+    }

@@ -20,7 +20,7 @@ PUBLIC = {
         {"ipBlock": {"cidr": "::/0", "except": ["fc00::/7"]}},
     ]
 }
-BOTH_WAYS = {
+BASE_POLICY = {
     "podSelector": {"matchLabels": {"runtime.lokiwager.io/unit": "one"}},
     "policyTypes": ["Ingress", "Egress"],
 }
@@ -30,14 +30,14 @@ def test_stock_has_no_network_access() -> None:
     stock = new_unit(namespace=STOCK_NAMESPACE, **FULL_SPEC)
     assert network_policy_manifest(stock, unit_settings()) == {
         "metadata": child_metadata(stock, "egress-one"),
-        "spec": BOTH_WAYS,
+        "spec": BASE_POLICY,
     }
 
 
 def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -> None:
     declared = [{"protocol": "TCP", "port": 8000}, {"protocol": "UDP", "port": 9000}]
     assert network_policy_manifest(new_unit(**FULL_SPEC), unit_settings())["spec"] == {
-        **BOTH_WAYS,
+        **BASE_POLICY,
         "ingress": [{"ports": declared}],
         "egress": [DNS, PUBLIC],
     }
@@ -45,7 +45,7 @@ def test_an_active_unit_is_reached_on_its_ports_and_reaches_public_addresses() -
 
 def test_a_unit_without_ports_has_no_ingress() -> None:
     assert network_policy_manifest(new_unit(), unit_settings())["spec"] == {
-        **BOTH_WAYS,
+        **BASE_POLICY,
         "egress": [DNS, PUBLIC],
     }
 

@@ -14,18 +14,18 @@ LABELS = {
     "app.kubernetes.io/name": "gpu-unit",
     "app.kubernetes.io/managed-by": "gpu-runtime",
 }
-LOCKED_DOWN = {
+POD_SECURITY = {
     "automountServiceAccountToken": False,
     "enableServiceLinks": False,
     "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
 }
 UNPRIVILEGED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 RESOURCES = {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "2"}
-PLACE = {
+NODE_CONSTRAINTS = {
     "nodeSelector": {"zone": "a"},
     "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
 }
-GIVEN = [
+DEFAULT_ENV = [
     {"name": "UNIT_NAME", "value": "one"},
     {"name": "SPEC_NAME", "value": "g1.1"},
     {"name": "GPU_COUNT", "value": "0"},
@@ -39,8 +39,8 @@ def pod(**unit: Any) -> dict[str, Any]:
 
 
 def container(**unit: Any) -> dict[str, Any]:
-    (found,) = pod(**unit)["containers"]
-    return dict(found)
+    (body,) = pod(**unit)["containers"]
+    return dict(body)
 
 
 def test_a_stock_pod_reserves_resources_and_ignores_the_workload() -> None:
@@ -52,8 +52,8 @@ def test_a_stock_pod_reserves_resources_and_ignores_the_workload() -> None:
     assert pod_template(stock, unit_settings(), {}) == {
         "metadata": {"labels": LABELS},
         "spec": {
-            **LOCKED_DOWN,
-            **PLACE,
+            **POD_SECURITY,
+            **NODE_CONSTRAINTS,
             "priorityClassName": "gpu-runtime-stock",
             "terminationGracePeriodSeconds": 1,
             "containers": [
@@ -73,8 +73,8 @@ def test_an_active_unit_runs_the_user_s_program() -> None:
     assert pod_template(unit, unit_settings(), {}) == {
         "metadata": {"labels": LABELS},
         "spec": {
-            **LOCKED_DOWN,
-            **PLACE,
+            **POD_SECURITY,
+            **NODE_CONSTRAINTS,
             "priorityClassName": "gpu-runtime-active",
             "imagePullSecrets": [{"name": "registry"}],
             "affinity": {
@@ -136,7 +136,7 @@ def test_an_active_unit_runs_the_user_s_program() -> None:
 
 def test_a_minimal_unit_has_no_optional_pod_fields() -> None:
     assert pod() == {
-        **LOCKED_DOWN,
+        **POD_SECURITY,
         "priorityClassName": "gpu-runtime-active",
         "volumes": [
             {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
@@ -145,7 +145,7 @@ def test_a_minimal_unit_has_no_optional_pod_fields() -> None:
             {
                 "name": "unit",
                 "image": "example/user:1",
-                "env": GIVEN,
+                "env": DEFAULT_ENV,
                 "volumeMounts": [{"name": "shared-memory", "mountPath": SHARED_MEMORY_PATH}],
                 "resources": {"requests": {"memory": "16Gi"}, "limits": {"memory": "16Gi"}},
                 "securityContext": UNPRIVILEGED,
@@ -155,13 +155,13 @@ def test_a_minimal_unit_has_no_optional_pod_fields() -> None:
 
 
 def test_user_labels_are_on_the_pod_and_product_labels_win() -> None:
-    theirs = {"sim.local/mode": "slow", wellknown.UNIT_LABEL: "another"}
-    template = pod_template(new_unit(), unit_settings(), theirs)
+    user_labels = {"sim.local/mode": "slow", wellknown.UNIT_LABEL: "another"}
+    template = pod_template(new_unit(), unit_settings(), user_labels)
     assert template["metadata"]["labels"] == {"sim.local/mode": "slow", **LABELS}
 
 
 @pytest.mark.parametrize(
-    ("written", "canonical"),
+    ("amount", "canonical"),
     [
         ("0.5Gi", "512Mi"),
         ("1024Mi", "1Gi"),
@@ -170,8 +170,8 @@ def test_user_labels_are_on_the_pod_and_product_labels_win() -> None:
         ("+1.5G", "1500M"),
     ],
 )
-def test_amounts_have_the_notation_of_the_server(written: str, canonical: str) -> None:
-    assert container(memory=written)["resources"]["limits"]["memory"] == canonical
+def test_amounts_have_the_notation_of_the_server(amount: str, canonical: str) -> None:
+    assert container(memory=amount)["resources"]["limits"]["memory"] == canonical
 
 
 def test_amounts_are_rounded_up_to_thousandths_as_the_server_does() -> None:
@@ -189,7 +189,7 @@ def test_gpus_are_requested_by_their_resource_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "size"),
+    ("fields", "size"),
     [
         ({"memory": "16Gi"}, "8Gi"),
         ({"memory": "1"}, "1"),
@@ -198,9 +198,9 @@ def test_gpus_are_requested_by_their_resource_name() -> None:
     ],
 )
 def test_shared_memory_is_half_of_the_memory_unless_its_size_is_set(
-    asked: dict[str, Any], size: str
+    fields: dict[str, Any], size: str
 ) -> None:
-    (volume,) = pod(**asked)["volumes"]
+    (volume,) = pod(**fields)["volumes"]
     assert volume["emptyDir"]["sizeLimit"] == size
 
 
@@ -216,10 +216,10 @@ def test_a_user_mount_replaces_the_shared_memory(path: str) -> None:
 
 
 def test_volume_names_of_long_storage_names_differ_and_are_within_the_limit() -> None:
-    long = ["a" * 62 + end for end in "xy"]
-    mounts = [{"name": name, "mountPath": f"/{name}"} for name in long]
+    storage_names = ["a" * 62 + end for end in "xy"]
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in storage_names]
     volumes = pod(storageMounts=mounts)["volumes"][1:]
-    assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == long
+    assert [volume["persistentVolumeClaim"]["claimName"] for volume in volumes] == storage_names
     names = {volume["name"] for volume in volumes}
     assert len(names) == 2
     assert max(map(len, names)) <= 63
@@ -227,8 +227,13 @@ def test_volume_names_of_long_storage_names_differ_and_are_within_the_limit() ->
 
 def test_user_environment_variables_win() -> None:
     envs = [{"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
-    found = container(template={"envs": envs})["env"]
-    assert found == [GIVEN[1], GIVEN[3], {"name": "GPU_COUNT", "value": "7"}, {"name": "UNIT_NAME"}]
+    body = container(template={"envs": envs})["env"]
+    assert body == [
+        DEFAULT_ENV[1],
+        DEFAULT_ENV[3],
+        {"name": "GPU_COUNT", "value": "7"},
+        {"name": "UNIT_NAME"},
+    ]
 
 
 @pytest.mark.parametrize("annotations", [{}, {wellknown.ADMITTED_ANNOTATION: ""}])

@@ -43,17 +43,17 @@ BEFORE_WORKERS = {
 
 
 def pod(**spec: Any) -> dict[str, Any]:
-    found: dict[str, Any] = pod_template(new_unit(**spec), unit_settings(), {})["spec"]
-    return found
+    body: dict[str, Any] = pod_template(new_unit(**spec), unit_settings(), {})["spec"]
+    return body
 
 
 def sidecar(**spec: Any) -> dict[str, Any]:
-    (found,) = pod(**spec)["initContainers"]
-    return dict(found)
+    (body,) = pod(**spec)["initContainers"]
+    return dict(body)
 
 
 def environment(container: dict[str, Any]) -> dict[str, str]:
-    return {each["name"]: each["value"] for each in container["env"]}
+    return {variable["name"]: variable["value"] for variable in container["env"]}
 
 
 @pytest.mark.parametrize("kind", BEFORE_WORKERS)
@@ -118,35 +118,39 @@ def test_the_worker_is_a_native_sidecar_with_everything_that_it_needs() -> None:
 
 
 def test_a_worker_pod_adds_only_the_sidecar_and_what_the_two_containers_share() -> None:
-    alone, together = pod(**FULL_SPEC), pod(**FULL_SPEC, **WORKER)
-    (program,), (drained,) = alone["containers"], together["containers"]
-    given = environment(sidecar(**WORKER))
-    told = [{"name": name, "value": given[name]} for name in given if name in PLACE]
+    without_worker, with_worker = pod(**FULL_SPEC), pod(**FULL_SPEC, **WORKER)
+    (program,), (drained,) = without_worker["containers"], with_worker["containers"]
+    worker_env = environment(sidecar(**WORKER))
+    shared_env = [
+        {"name": name, "value": worker_env[name]}
+        for name in worker_env
+        if name in FRAMEWORK_VARIABLES
+    ]
     assert drained == {
         **program,
-        "env": [*program["env"][:4], *told, *program["env"][4:]],
+        "env": [*program["env"][:4], *shared_env, *program["env"][4:]],
         "volumeMounts": [*program["volumeMounts"], SOCKET],
         "lifecycle": {"preStop": {"httpGet": {"path": "/drain", "port": 9809}}},
     }
-    assert together == {
-        **alone,
+    assert with_worker == {
+        **without_worker,
         "securityContext": {
-            **alone["securityContext"],
+            **without_worker["securityContext"],
             "fsGroup": 10809,
             "fsGroupChangePolicy": "OnRootMismatch",
         },
         "terminationGracePeriodSeconds": 330,
-        "initContainers": together["initContainers"],
+        "initContainers": with_worker["initContainers"],
         "containers": [drained],
         "volumes": [
-            *alone["volumes"],
+            *without_worker["volumes"],
             {"name": "framework-socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
             {"name": "queue", "secret": {"secretName": "queue-echo", "defaultMode": 0o440}},
         ],
     }
 
 
-PLACE = ("GPU_RUNTIME_SOCKET", "GPU_RUNTIME_INVOKE_PATH", "GPU_RUNTIME_HEALTH_PATH")
+FRAMEWORK_VARIABLES = ("GPU_RUNTIME_SOCKET", "GPU_RUNTIME_INVOKE_PATH", "GPU_RUNTIME_HEALTH_PATH")
 
 
 def test_the_program_never_sees_the_credentials_of_the_queue() -> None:
@@ -156,8 +160,8 @@ def test_the_program_never_sees_the_credentials_of_the_queue() -> None:
 
 @pytest.mark.parametrize(("timeout", "grace"), [(1, 31), (300, 330), (3570, 3600)])
 def test_the_grace_period_lets_one_run_finish(timeout: int, grace: int) -> None:
-    asked = {"requestID": "echo", "timeoutSeconds": timeout}
-    assert pod(serverless=asked)["terminationGracePeriodSeconds"] == grace
+    serverless = {"requestID": "echo", "timeoutSeconds": timeout}
+    assert pod(serverless=serverless)["terminationGracePeriodSeconds"] == grace
 
 
 def test_a_configured_framework_endpoint_applies_to_both_containers() -> None:
@@ -166,20 +170,22 @@ def test_a_configured_framework_endpoint_applies_to_both_containers() -> None:
     for container in (*spec["initContainers"], *spec["containers"]):
         paths = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         assert paths["framework-socket"] == "/run/mine"
-        assert [environment(container)[name] for name in PLACE] == list(framework.values())
+        assert [environment(container)[name] for name in FRAMEWORK_VARIABLES] == list(
+            framework.values()
+        )
 
 
 def test_configured_nats_names_are_passed_to_the_worker() -> None:
     queue_names = QueueNames(prefix="elsewhere")
-    known = unit_settings()
-    others = replace(known, sidecar=replace(known.sidecar, queue_names=queue_names))
-    (found,) = pod_template(new_unit(**WORKER), others, {})["spec"]["initContainers"]
-    told = environment(found)["GPU_RUNTIME_QUEUE_NAMES"]
-    assert msgspec.json.decode(told, type=QueueNames) == queue_names
+    defaults = unit_settings()
+    settings = replace(defaults, sidecar=replace(defaults.sidecar, queue_names=queue_names))
+    (sidecar_body,) = pod_template(new_unit(**WORKER), settings, {})["spec"]["initContainers"]
+    names_text = environment(sidecar_body)["GPU_RUNTIME_QUEUE_NAMES"]
+    assert msgspec.json.decode(names_text, type=QueueNames) == queue_names
 
 
 def test_a_worker_may_also_connect_to_the_queue_and_serve_its_metrics() -> None:
-    alone, worker = (
+    without_worker, worker = (
         network_policy_manifest(new_unit(**spec), unit_settings())["spec"] for spec in ({}, WORKER)
     )
     collectors = {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}
@@ -188,7 +194,7 @@ def test_a_worker_may_also_connect_to_the_queue_and_serve_its_metrics() -> None:
         "ports": [{"protocol": "TCP", "port": 9809}],
     }
     assert worker == {
-        **alone,
+        **without_worker,
         "ingress": [metrics],
-        "egress": [*alone["egress"], QUEUE_POLICY],
+        "egress": [*without_worker["egress"], QUEUE_POLICY],
     }

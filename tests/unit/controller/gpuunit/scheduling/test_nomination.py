@@ -73,7 +73,9 @@ def test_without_a_pending_pod_or_a_holder_no_node_is_nominated(pod: Any) -> Non
             new_node(labels={"zone": "a"}), {"nodeSelector": {"zone": "a"}}, id="selected"
         ),
         pytest.param(new_node(taints=[TAINT]), {"tolerations": [TAINT]}, id="tolerated"),
-        pytest.param(new_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="a wish"),
+        pytest.param(
+            new_node(taints=[{**TAINT, "effect": "PreferNoSchedule"}]), {}, id="preferred"
+        ),
     ],
 )
 def test_a_node_that_matches_the_pod_admits_it(node: Node, spec: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ async def test_a_recreated_unit_does_not_inherit_a_nomination_timeout(
 @pytest.mark.parametrize(
     ("pod", "nodes"),
     [
-        pytest.param(pending_pod(), READY_NODES, id="no place is kept"),
+        pytest.param(pending_pod(), READY_NODES, id="not nominated"),
         pytest.param(NOMINATED, {}, id="the node is gone"),
         pytest.param(NOMINATED, {"gpu-0": new_node(ready=False)}, id="the node is lost"),
         pytest.param(NOMINATED, {"gpu-0": new_node(unschedulable=True)}, id="the node is cordoned"),

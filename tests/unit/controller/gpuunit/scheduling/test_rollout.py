@@ -20,15 +20,15 @@ MOUNTS = [{"name": "data", "mountPath": "/data"}]
     "workload",
     [
         pytest.param(
-            new_workload(pending_pod(nominatedNodeName="gpu-0"), previous=(OLD,)), id="kept"
+            new_workload(pending_pod(nominatedNodeName="gpu-0"), previous=(OLD,)), id="nominated"
         ),
         pytest.param(
             new_workload(pending_pod(), previous=(OLD,), allow_unavailable=True),
-            id="begun, and not complete",
+            id="in progress",
         ),
         pytest.param(
             new_workload(running_pod("new"), previous=(OLD,), allow_unavailable=True),
-            id="the old one still is",
+            id="the old pod still exists",
         ),
     ],
 )
@@ -39,27 +39,27 @@ def test_the_old_pod_is_stopped_first(workload: Workload) -> None:
 @pytest.mark.parametrize(
     "workload",
     [
-        pytest.param(Workload(), id="nothing is there"),
+        pytest.param(Workload(), id="no workload"),
         pytest.param(new_workload(running_pod()), id="no rollout"),
-        pytest.param(new_workload(pending_pod(), previous=(OLD,)), id="no place is kept"),
+        pytest.param(new_workload(pending_pod(), previous=(OLD,)), id="not nominated"),
         pytest.param(
             new_workload(pending_pod(nominatedNodeName="gpu-1"), previous=(OLD,)),
-            id="another place",
+            id="nominated to another node",
         ),
         pytest.param(
             new_workload(
                 pending_pod(nominatedNodeName="gpu-0", requests={"memory": "1Gi"}), previous=(OLD,)
             ),
-            id="too little room",
+            id="requests more than the old pod",
         ),
         pytest.param(
-            new_workload(new_pod("new", node="gpu-1"), previous=(OLD,)), id="it has a place"
+            new_workload(new_pod("new", node="gpu-1"), previous=(OLD,)), id="already scheduled"
         ),
         pytest.param(
             new_workload(
                 pending_pod(nominatedNodeName="gpu-0"), previous=(running_pod("old", deleted=True),)
             ),
-            id="it goes already",
+            id="the old pod is terminating",
         ),
         pytest.param(
             new_workload(pending_pod(nominatedNodeName="gpu-0"), previous=(OLD,), generation=2),

@@ -31,8 +31,8 @@ def waiting(reason: str, message: str = "", **more: Any) -> Pod:
 
 
 def test_an_unschedulable_pod_has_the_scheduler_message() -> None:
-    said = UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, "0/4 nodes are available")
-    assert diagnose_workload(new_workload(pending_pod()), READY_NODES) == said
+    message = UnitReadiness.progressing(UnitReason.POD_UNSCHEDULABLE, "0/4 nodes are available")
+    assert diagnose_workload(new_workload(pending_pod()), READY_NODES) == message
 
 
 def test_a_nominated_pod_has_no_problem_until_the_nomination_is_lost() -> None:
@@ -46,7 +46,7 @@ def test_a_nominated_pod_has_no_problem_until_the_nomination_is_lost() -> None:
 @pytest.mark.parametrize(
     "pod",
     [
-        pytest.param(new_pod(), id="not looked at yet"),
+        pytest.param(new_pod(), id="not scheduled yet"),
         pytest.param(running_pod(), id="runs"),
         pytest.param(waiting("ContainerCreating"), id="is being created"),
         pytest.param(waiting("PodInitializing"), id="is being prepared"),
@@ -55,7 +55,7 @@ def test_a_nominated_pod_has_no_problem_until_the_nomination_is_lost() -> None:
             id="has recovered",
         ),
         pytest.param(
-            pod_with_container_status(state={"terminated": {"exitCode": 0}}), id="ended well"
+            pod_with_container_status(state={"terminated": {"exitCode": 0}}), id="succeeded"
         ),
     ],
 )
@@ -65,15 +65,15 @@ def test_healthy_pods_have_no_problem(pod: Pod) -> None:
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 def test_an_image_that_cannot_be_pulled_is_a_failure(reason: str) -> None:
-    found = diagnose_workload(new_workload(waiting(reason, "not found")), READY_NODES)
-    assert found == UnitReadiness.failed(STARTUP_FAILED, f"{reason}: not found")
+    problem = diagnose_workload(new_workload(waiting(reason, "not found")), READY_NODES)
+    assert problem == UnitReadiness.failed(STARTUP_FAILED, f"{reason}: not found")
 
 
 def test_a_waiting_container_is_progressing() -> None:
     pod = waiting("CreateContainerConfigError", 'secret "keys" not found')
-    said = 'CreateContainerConfigError: secret "keys" not found'
+    message = 'CreateContainerConfigError: secret "keys" not found'
     assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.progressing(
-        STARTUP_FAILED, said
+        STARTUP_FAILED, message
     )
 
 
@@ -82,64 +82,66 @@ def test_a_crash_loop_has_the_same_message_while_waiting_and_while_running(
     state: dict[str, Any],
 ) -> None:
     pod = pod_with_container_status(state=state, restartCount=2, lastState={"terminated": ENDED})
-    said = "CrashLoopBackOff: container unit ended with Error, exit code 3: no model"
+    message = "CrashLoopBackOff: container unit ended with Error, exit code 3: no model"
     assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.failed(
-        STARTUP_FAILED, said
+        STARTUP_FAILED, message
     )
 
 
 def test_a_first_crash_is_not_a_loop_yet() -> None:
     pod = pod_with_container_status(state={"terminated": {"exitCode": 137, "reason": "OOMKilled"}})
-    said = "container unit ended with OOMKilled, exit code 137"
+    message = "container unit ended with OOMKilled, exit code 137"
     assert diagnose_workload(new_workload(pod), READY_NODES) == UnitReadiness.progressing(
-        STARTUP_FAILED, said
+        STARTUP_FAILED, message
     )
 
 
 def test_a_crash_loop_without_termination_data_reports_that() -> None:
-    said = "CrashLoopBackOff: container unit ended with unknown reason"
+    message = "CrashLoopBackOff: container unit ended with unknown reason"
     assert diagnose_workload(
         new_workload(waiting("CrashLoopBackOff")), READY_NODES
-    ) == UnitReadiness.failed(STARTUP_FAILED, said)
+    ) == UnitReadiness.failed(STARTUP_FAILED, message)
 
 
 def test_an_image_error_is_reported_before_a_crash_of_another_container() -> None:
     crashed = {"name": "unit", "restartCount": 1, "lastState": {"terminated": ENDED}}
     unpulled = {"name": "sidecar", "state": {"waiting": {"reason": "ErrImagePull"}}}
     pod = new_pod(node="gpu-0", initContainerStatuses=[crashed], containerStatuses=[unpulled])
-    found = diagnose_workload(new_workload(pod), READY_NODES)
-    assert found == UnitReadiness.failed(STARTUP_FAILED, "ErrImagePull")
+    problem = diagnose_workload(new_workload(pod), READY_NODES)
+    assert problem == UnitReadiness.failed(STARTUP_FAILED, "ErrImagePull")
 
 
 @pytest.mark.parametrize(
     ("nodes", "state"), [({}, "is gone"), ({"gpu-0": new_node(ready=False)}, "is not ready")]
 )
 def test_a_lost_node_is_reported(nodes: dict[str, Any], state: str) -> None:
-    found = diagnose_workload(new_workload(new_pod(node="gpu-0")), nodes)
-    assert found is not None
-    assert found.message.startswith(f"node gpu-0 {state}: ")
+    problem = diagnose_workload(new_workload(new_pod(node="gpu-0")), nodes)
+    assert problem is not None
+    assert problem.message.startswith(f"node gpu-0 {state}: ")
 
 
 def test_refused_pods_are_reported_from_the_deployment_condition() -> None:
-    refused = {
+    condition = {
         "type": "ReplicaFailure",
         "status": "True",
         "reason": "FailedCreate",
         "message": "exceeded quota",
     }
-    found = diagnose_workload(new_workload(conditions=[refused]), READY_NODES)
-    assert found == UnitReadiness.progressing(STARTUP_FAILED, "FailedCreate: exceeded quota")
+    problem = diagnose_workload(new_workload(conditions=[condition]), READY_NODES)
+    assert problem == UnitReadiness.progressing(STARTUP_FAILED, "FailedCreate: exceeded quota")
 
 
 def test_an_old_refusal_is_ignored_while_a_pod_exists() -> None:
-    refused = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
-    assert diagnose_workload(new_workload(running_pod(), conditions=[refused]), READY_NODES) is None
+    condition = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}
+    assert (
+        diagnose_workload(new_workload(running_pod(), conditions=[condition]), READY_NODES) is None
+    )
 
 
 def test_a_paused_deployment_is_reported_only_while_it_blocks_a_rollout() -> None:
-    held_back = diagnose_workload(new_workload(paused=True), READY_NODES)
-    assert held_back is not None
-    assert held_back.message.startswith("Deployment unit-one is paused")
+    problem = diagnose_workload(new_workload(paused=True), READY_NODES)
+    assert problem is not None
+    assert problem.message.startswith("Deployment unit-one is paused")
     assert diagnose_workload(new_workload(paused=True, updatedReplicas=1), READY_NODES) is None
 
 
@@ -148,7 +150,7 @@ def test_a_unit_without_a_deployment_has_no_problem_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pods", "said"),
+    ("pods", "message"),
     [
         ((), "the pod is being started"),
         ((new_pod(),), "the pod is being started"),
@@ -161,6 +163,6 @@ def test_a_unit_without_a_deployment_has_no_problem_yet() -> None:
     ],
 )
 def test_the_progress_message_describes_the_stage_of_the_pod(
-    pods: tuple[Pod, ...], said: str
+    pods: tuple[Pod, ...], message: str
 ) -> None:
-    assert progress_message(Workload(new_deployment(), pods)) == said
+    assert progress_message(Workload(new_deployment(), pods)) == message

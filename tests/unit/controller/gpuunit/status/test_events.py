@@ -26,26 +26,26 @@ FAILED = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "it crashed")
 INVALID = UnitReadiness.failed(UnitReason.ACCESS_CONFIG_INVALID, "no such port")
 CONFLICT = UnitReadiness.failed(UnitReason.CHILD_CONFLICT, "not ours")
 CLAIMED = UnitReadiness.ready(UnitReason.STOCK_CLAIMED, "claimed")
-VERDICTS = [STARTING, READY, UNSCHEDULABLE, FAILED, INVALID, CONFLICT, CLAIMED]
+READINESSES = [STARTING, READY, UNSCHEDULABLE, FAILED, INVALID, CONFLICT, CLAIMED]
 
 
-def at(unit: GPUUnit, generation: int) -> GPUUnit:
+def with_generation(unit: GPUUnit, generation: int) -> GPUUnit:
     meta = msgspec.structs.replace(unit.metadata, generation=generation)
     return msgspec.structs.replace(unit, metadata=meta)
 
 
-def told(*verdicts: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusEvent | None:
+def event_of(*readinesses: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusEvent | None:
     """Return the Event for the change to the last of these readinesses."""
     history = [GPUUnitStatus()]
-    for place, verdict in enumerate(verdicts):
-        generation = generations[place] if generations else 1
-        unit = msgspec.structs.replace(at(new_unit(), generation), status=history[-1])
-        history.append(next_status(unit, verdict, None, Workload(), ServiceAddress(), NOW))
+    for position, readiness in enumerate(readinesses):
+        generation = generations[position] if generations else 1
+        unit = msgspec.structs.replace(with_generation(new_unit(), generation), status=history[-1])
+        history.append(next_status(unit, readiness, None, Workload(), ServiceAddress(), NOW))
     return status_event(*list(pairwise(history))[-1])
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "news"),
+    ("readinesses", "event"),
     [
         ([STARTING], None),
         ([STARTING, READY], (False, EventReason.READY, "it runs")),
@@ -60,29 +60,29 @@ def told(*verdicts: UnitReadiness, generations: tuple[int, ...] = ()) -> StatusE
     ],
 )
 def test_a_new_reason_causes_an_event(
-    verdicts: list[UnitReadiness], news: tuple[bool, EventReason, str] | None
+    readinesses: list[UnitReadiness], event: tuple[bool, EventReason, str] | None
 ) -> None:
-    assert told(*verdicts) == (None if news is None else StatusEvent(*news))
+    assert event_of(*readinesses) == (None if event is None else StatusEvent(*event))
 
 
 def test_a_rollout_causes_no_warning_event() -> None:
-    assert told(READY, STARTING, generations=(1, 2)) is None
+    assert event_of(READY, STARTING, generations=(1, 2)) is None
 
 
 def test_a_new_message_with_the_same_reason_causes_no_event() -> None:
     other = UnitReadiness.failed(FAILED.reason, "it crashed again")
-    assert told(FAILED, other) is None
+    assert event_of(FAILED, other) is None
 
 
-@given(st.lists(st.sampled_from(VERDICTS)), st.sampled_from(VERDICTS))
+@given(st.lists(st.sampled_from(READINESSES)), st.sampled_from(READINESSES))
 def test_an_unchanged_condition_causes_no_event(
-    before: list[UnitReadiness], verdict: UnitReadiness
+    before: list[UnitReadiness], readiness: UnitReadiness
 ) -> None:
-    assert told(*before, verdict, verdict) is None
+    assert event_of(*before, readiness, readiness) is None
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ({"image": ""}, None),
         ({}, "stock units ignore image"),
@@ -97,14 +97,14 @@ def test_an_unchanged_condition_causes_no_event(
     ],
 )
 def test_an_event_names_the_fields_that_stock_ignores(
-    spec: dict[str, Any], said: str | None
+    spec: dict[str, Any], message: str | None
 ) -> None:
-    news = ignored_fields_event(at(new_unit(namespace=STOCK_NAMESPACE, **spec), 1))
-    assert (None if news is None else news.message) == said
+    event = ignored_fields_event(with_generation(new_unit(namespace=STOCK_NAMESPACE, **spec), 1))
+    assert (None if event is None else event.message) == message
 
 
 def test_the_event_about_ignored_fields_is_sent_once_per_generation() -> None:
-    stock = at(new_unit(namespace=STOCK_NAMESPACE), 1)
-    seen = msgspec.structs.replace(stock, status=GPUUnitStatus(observed_generation=1))
-    assert ignored_fields_event(seen) is None
-    assert ignored_fields_event(at(seen, 2)) is not None
+    stock = with_generation(new_unit(namespace=STOCK_NAMESPACE), 1)
+    reported = msgspec.structs.replace(stock, status=GPUUnitStatus(observed_generation=1))
+    assert ignored_fields_event(reported) is None
+    assert ignored_fields_event(with_generation(reported, 2)) is not None

@@ -13,5 +13,5 @@ def test_each_constructor_sets_its_phase() -> None:
 
 
 def test_a_long_message_of_a_unit_is_cut_and_ends_with_dots() -> None:
-    found = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "a" * 2000)
-    assert found.message == "a" * 1021 + "..."
+    readiness = UnitReadiness.failed(UnitReason.POD_STARTUP_FAILED, "a" * 2000)
+    assert readiness.message == "a" * 1021 + "..."

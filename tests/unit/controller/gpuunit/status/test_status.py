@@ -35,10 +35,14 @@ STARTING = UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, "the pod is be
 RUNNING = UnitReadiness.ready(UnitReason.UNIT_READY, "the unit runs on node gpu-0")
 
 
-def reported(unit: GPUUnit, *verdicts: UnitReadiness, workload: Workload | None = None) -> GPUUnit:
+def reported(
+    unit: GPUUnit, *readinesses: UnitReadiness, workload: Workload | None = None
+) -> GPUUnit:
     """Return the unit after the status of each readiness was written."""
-    for verdict in verdicts:
-        status = next_status(unit, verdict, None, workload or new_workload(), ServiceAddress(), NOW)
+    for readiness in readinesses:
+        status = next_status(
+            unit, readiness, None, workload or new_workload(), ServiceAddress(), NOW
+        )
         unit = msgspec.structs.replace(unit, status=status)
     return unit
 
@@ -58,8 +62,8 @@ def test_a_unit_with_only_an_old_pod_is_not_ready() -> None:
 
 
 def test_a_problem_is_reported_before_progress() -> None:
-    verdict = active_unit_readiness(new_workload(pending_pod()), READY_NODES)
-    assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
+    readiness = active_unit_readiness(new_workload(pending_pod()), READY_NODES)
+    assert readiness.reason is UnitReason.POD_UNSCHEDULABLE
 
 
 @pytest.mark.parametrize(
@@ -74,22 +78,22 @@ def test_a_problem_is_reported_before_progress() -> None:
 def test_stock_is_ready_once_it_is_listed_and_until_it_is_claimed(
     claimed_by: str | None, is_listed: bool, reason: UnitReason
 ) -> None:
-    verdict = stock_unit_readiness(
+    readiness = stock_unit_readiness(
         new_workload(running_pod()), READY_NODES, claiming_unit_name=claimed_by, is_listed=is_listed
     )
-    assert verdict.reason is reason
+    assert readiness.reason is reason
 
 
 def test_claimed_stock_that_does_not_run_reports_it() -> None:
-    verdict = stock_unit_readiness(
+    readiness = stock_unit_readiness(
         new_workload(pending_pod()), READY_NODES, claiming_unit_name="mine", is_listed=True
     )
-    assert verdict.reason is UnitReason.POD_UNSCHEDULABLE
+    assert readiness.reason is UnitReason.POD_UNSCHEDULABLE
 
 
 def test_the_complete_status_of_a_ready_unit() -> None:
-    published = ServiceAddress("unit-one", "http://unit-one")
-    status = next_status(new_unit(), RUNNING, None, new_workload(running_pod()), published, NOW)
+    address = ServiceAddress("unit-one", "http://unit-one")
+    status = next_status(new_unit(), RUNNING, None, new_workload(running_pod()), address, NOW)
     (condition,) = status.conditions
     assert msgspec.structs.replace(status, conditions=()) == GPUUnitStatus(
         phase="Ready",
@@ -105,10 +109,12 @@ def test_the_complete_status_of_a_ready_unit() -> None:
     )
 
 
-@pytest.mark.parametrize("verdict", [STARTING, RUNNING, PULLING])
-def test_the_unit_status_does_not_change_with_time_alone(verdict: UnitReadiness) -> None:
-    unit = reported(new_unit(), verdict)
-    assert next_status(unit, verdict, None, new_workload(), ServiceAddress(), LATER) == unit.status
+@pytest.mark.parametrize("readiness", [STARTING, RUNNING, PULLING])
+def test_the_unit_status_does_not_change_with_time_alone(readiness: UnitReadiness) -> None:
+    unit = reported(new_unit(), readiness)
+    assert (
+        next_status(unit, readiness, None, new_workload(), ServiceAddress(), LATER) == unit.status
+    )
 
 
 def test_the_transition_time_changes_only_with_the_condition_status() -> None:
@@ -126,8 +132,8 @@ def test_image_pull_back_off_does_not_replace_the_pull_error() -> None:
 
 
 def test_image_pull_back_off_is_reported_if_the_error_was_not_seen() -> None:
-    said = reported(new_unit(), STARTING, BACKING_OFF).status.conditions[0].message
-    assert said == BACKING_OFF.message
+    message = reported(new_unit(), STARTING, BACKING_OFF).status.conditions[0].message
+    assert message == BACKING_OFF.message
 
 
 def test_the_observed_generation_is_that_of_the_unit() -> None:

@@ -51,19 +51,19 @@ class StatusWrites:
 
 
 async def written(
-    judged: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
+    observed: GPUUnit, *now: GPUUnit, times: int = 1, version: str | None = None
 ) -> list[dict[str, Any]]:
     """Return the statuses written for `judged`; the cache holds `now`, and the server `version`."""
     caches, clock = caches_with(*now), VirtualClock()
-    held = judged.metadata.resource_version if version is None else version
-    writes = StatusWrites(judged, held)
+    server_version = observed.metadata.resource_version if version is None else version
+    writes = StatusWrites(observed, server_version)
     client = cast(Client, writes)
     recorder = EventRecorder(client, clock, Random(7), "test", "test")
     writer = Writer(client, caches.informers)
-    report = UnitStatusWriter(caches, unit_settings().namespaces, writer, recorder, clock)
-    observation = Observation(judged, Workload(), {})
+    status_writer = UnitStatusWriter(caches, unit_settings().namespaces, writer, recorder, clock)
+    observation = Observation(observed, Workload(), {})
     for _ in range(times):
-        await report.write(judged, UnitReconcileOutcome(observation, STARTING))
+        await status_writer.write(observed, UnitReconcileOutcome(observation, STARTING))
     return writes.written
 
 
@@ -83,7 +83,7 @@ async def test_a_status_is_written_once() -> None:
                     FIRST, metadata=msgspec.structs.replace(FIRST.metadata, uid="new")
                 )
             ],
-            id="made anew",
+            id="recreated",
         ),
     ],
 )

@@ -38,7 +38,7 @@ def with_worker(**status: Any) -> Workload:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "workload", "phase", "reason"),
+    ("unit_readiness", "workload", "phase", "reason"),
     [
         (READY, new_workload(running_pod()), WorkerPhase.READY, WorkerReason.WORKER_READY),
         (FAILED, with_worker(), WorkerPhase.FAILED, WorkerReason.WORKER_FAILED),
@@ -53,15 +53,15 @@ def with_worker(**status: Any) -> Workload:
     ],
 )
 def test_the_phase_of_a_worker_follows_its_pod(
-    verdict: UnitReadiness, workload: Workload, phase: WorkerPhase, reason: WorkerReason
+    unit_readiness: UnitReadiness, workload: Workload, phase: WorkerPhase, reason: WorkerReason
 ) -> None:
-    found = worker_readiness(ECHO, verdict, workload, FUNCTION)
-    assert (found.phase, found.reason) == (phase, reason)
+    worker = worker_readiness(ECHO, unit_readiness, workload, FUNCTION)
+    assert (worker.phase, worker.reason) == (phase, reason)
 
 
 def test_the_message_of_a_starting_worker_names_the_secret() -> None:
-    found = worker_readiness(ECHO, STARTING, new_workload(), FUNCTION)
-    assert "Secret queue-echo" in found.message
+    worker = worker_readiness(ECHO, STARTING, new_workload(), FUNCTION)
+    assert "Secret queue-echo" in worker.message
 
 
 def test_a_worker_without_its_function_waits_for_it() -> None:
@@ -71,8 +71,8 @@ def test_a_worker_without_its_function_waits_for_it() -> None:
         UnitPhase.PROGRESSING,
         "Function echo does not exist (yet)",
     )
-    found = worker_readiness(ECHO, waiting, new_workload(), None)
-    assert (found.reason, found.message) == (WorkerReason.FUNCTION_MISSING, waiting.message)
+    worker = worker_readiness(ECHO, waiting, new_workload(), None)
+    assert (worker.reason, worker.message) == (WorkerReason.FUNCTION_MISSING, waiting.message)
 
 
 def test_a_unit_without_a_missing_function_does_not_wait() -> None:
@@ -87,8 +87,11 @@ def test_the_status_of_a_worker_has_its_phase_and_its_condition() -> None:
     )
     assert status.serverless is not None
     assert status.serverless.phase == "Ready"
-    told = {found.type: (found.status, found.reason) for found in status.conditions}
-    assert told == {"Ready": ("True", "UnitReady"), "ServerlessReady": ("True", "WorkerReady")}
+    conditions = {item.type: (item.status, item.reason) for item in status.conditions}
+    assert conditions == {
+        "Ready": ("True", "UnitReady"),
+        "ServerlessReady": ("True", "WorkerReady"),
+    }
 
 
 def test_a_unit_that_is_no_longer_a_worker_has_no_worker_condition() -> None:
@@ -98,4 +101,4 @@ def test_a_unit_that_is_no_longer_a_worker_has_no_worker_condition() -> None:
     unit = msgspec.structs.replace(unit, status=before)
     after = next_status(unit, READY, None, workload, ServiceAddress(), NOW)
     assert after.serverless is None
-    assert [found.type for found in after.conditions] == ["Ready"]
+    assert [item.type for item in after.conditions] == ["Ready"]
