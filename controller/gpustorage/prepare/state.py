@@ -1,7 +1,7 @@
 """State of a prepare and its next step, as pure functions.
 
-An attempt is identified by its recover request; the first attempt has none. A
-recorded success is never repeated. A recorded failure is repeated only on request.
+An attempt is identified by its recover request; the first attempt has none. A recorded success is
+never repeated. A recorded failure is repeated only on request.
 """
 
 from enum import Enum, auto
