@@ -25,13 +25,12 @@ from controller.runtime import (
     run_bounded,
 )
 from controller.status.events import record_event
-from controller.stockpool import problems, stock_claims
+from controller.stockpool import stock_claims
 from controller.stockpool.events import status_event
 from controller.stockpool.manifest import unit_manifest as unit_of
-from controller.stockpool.problems import PoolProblem
 from controller.stockpool.scaling import ScalingPlan, free_names, plan_scaling
 from controller.stockpool.snapshot import PoolSnapshot, PoolSnapshotReader
-from controller.stockpool.status import next_status
+from controller.stockpool.status import PoolProblem, next_status, rejection_problem, spec_problem
 from controller.stockpool.stock import unclaimed_units
 from shared.k8s import merge_patch
 from shared.v1alpha1.gpuunit import GPUUnit
@@ -87,7 +86,7 @@ class StockPoolReconciler:
         if snapshot is None:
             return Result()  # the garbage collector deletes the unclaimed units
         outcome = await self._scale(snapshot)
-        problem = problems.spec_problem(snapshot.pool) or problems.rejection_problem(outcome.error)
+        problem = spec_problem(snapshot.pool) or rejection_problem(outcome.error)
         is_written = await self._write_status(outcome.apply_to(snapshot), problem)
         if outcome.error is not None and not isinstance(outcome.error, InvalidError):
             raise outcome.error
@@ -159,7 +158,7 @@ class StockPoolReconciler:
 def next_plan(snapshot: PoolSnapshot) -> ScalingPlan:
     """Plan the next step; nothing for an invalid spec or a pool that is being deleted."""
     is_deleted = snapshot.pool.metadata.deletion_timestamp is not None
-    if is_deleted or problems.spec_problem(snapshot.pool) is not None:
+    if is_deleted or spec_problem(snapshot.pool) is not None:
         return ScalingPlan()
     return plan_scaling(snapshot.pool, unclaimed_units(snapshot.pool, snapshot.units))
 

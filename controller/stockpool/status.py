@@ -1,11 +1,12 @@
 """Status of a pool, computed from a snapshot."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from controller.runtime import ForbiddenError, InvalidError, KubeError
 from controller.stockpool import stock_claims
-from controller.stockpool.problems import PoolProblem
 from controller.stockpool.snapshot import PoolSnapshot
 from controller.stockpool.stock import (
     is_outdated,
@@ -20,7 +21,29 @@ from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.phases import PoolPhase, UnitPhase
 from shared.v1alpha1.reasons import ConditionType, PoolReason, UnitReason
 from shared.v1alpha1.stockpool import StockPool, StockPoolStatus
+from shared.v1alpha1.validation.resources import resource_problems
 from shared.v1alpha1.wellknown import POOL_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class PoolProblem:
+    """Problem of a pool; with `is_invalid_spec` only another spec helps, a retry does not."""
+
+    message: str
+    is_invalid_spec: bool
+
+
+def spec_problem(pool: StockPool) -> PoolProblem | None:
+    """Return the problems of the spec as one; None if the spec is valid."""
+    problems = resource_problems(pool.spec)
+    return PoolProblem("; ".join(problem.text for problem in problems), True) if problems else None
+
+
+def rejection_problem(error: KubeError | None) -> PoolProblem | None:
+    """Return an error that the server will repeat; None for a transient error."""
+    if not isinstance(error, InvalidError | ForbiddenError):
+        return None
+    return PoolProblem(error.message, isinstance(error, InvalidError))
 
 
 class PoolReadiness(Readiness[PoolPhase, PoolReason]):

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 
 from controller.stockpool.events import status_event
-from controller.stockpool.problems import PoolProblem
 from controller.stockpool.snapshot import PoolSnapshot
-from controller.stockpool.status import next_status
+from controller.stockpool.status import PoolProblem, next_status
 from shared.v1alpha1.stockpool import StockPoolStatus
 from tests.unit.controller.stockpool.pool_objects import new_pool
 

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.runtime.errors import ForbiddenError, InvalidError, ServerError
-from controller.stockpool.problems import rejection_problem, spec_problem
 from controller.stockpool.snapshot import PoolSnapshot
 from controller.stockpool.status import (
     next_status,
     pool_readiness,
     ready_message,
+    rejection_problem,
+    spec_problem,
 )
 from shared.k8s import merge_patch
 from shared.k8s.readiness import MAX_MESSAGE_BYTES
