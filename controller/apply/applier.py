@@ -133,8 +133,8 @@ def blocked_failure(child: Child, action: ChildAction) -> ApplyFailure:
         message = f"{child.display_name} is being deleted and will be created again"
         return ApplyFailure(child, ApplyFailureKind.TERMINATING, message)
     message = (
-        f"{child.display_name} exists and is not this {owner_noun(child)}'s; "
-        "rename or remove one of them"
+        f"{child.display_name} exists but does not belong to this {owner_noun(child)}; "
+        "rename or delete one of them"
     )
     return ApplyFailure(child, ApplyFailureKind.NOT_OWNED, message)
 

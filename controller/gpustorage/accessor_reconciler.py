@@ -37,7 +37,7 @@ class AccessorReconciler:
         if storage.spec.accessor is None or not storage.spec.accessor.enabled:
             await self._delete_children(storage)
             status = AccessorStatus(phase=AccessorPhase.DISABLED.value)
-            return AccessorState(status, "browsing was not asked for")
+            return AccessorState(status, "the accessor is not enabled")
         if wait_reason is not None:
             return AccessorState(AccessorStatus(phase=AccessorPhase.PENDING.value), wait_reason)
         failed = await self._applier.apply(storage, self._children(storage))

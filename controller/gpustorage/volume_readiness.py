@@ -42,8 +42,8 @@ def pending_message(pvc: PersistentVolumeClaim, storage_class: StorageClass | No
     if not pvc.storage_class_name:
         return "no StorageClass is set, and the cluster has no default StorageClass"
     if storage_class is None:
-        return f"StorageClass {pvc.storage_class_name} does not exist (yet)"
-    return f"a volume of StorageClass {pvc.storage_class_name} is being made"
+        return f"StorageClass {pvc.storage_class_name} does not exist yet"
+    return f"a volume of StorageClass {pvc.storage_class_name} is being created"
 
 
 def mountable_volume_readiness(

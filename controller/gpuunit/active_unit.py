@@ -73,7 +73,7 @@ class ActiveUnitReconciler:
             await self._handoff.delete_stray(unit, admission.message)
             return None
         if admission.decision is HandoffDecision.STOCK_LOST:
-            message = f"{admission.message}; delete the unit and ask for another"
+            message = f"{admission.message}; delete the unit and create another"
             return Blocker(UnitReadiness.failed(UnitReason.STOCK_LOST, message))
         return self._caches.units.get(key_of(unit))
 

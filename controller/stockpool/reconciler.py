@@ -147,11 +147,11 @@ class StockPoolReconciler:
     def _record_events(self, pool: StockPool, outcome: ScalingOutcome) -> None:
         regarding = object_reference(STOCK_POOLS, pool)
         if outcome.deleted:
-            removed = f"removed {summarize_units(outcome.deleted)}"
+            removed = f"deleted {summarize_units(outcome.deleted)}"
             self._recorder.normal(regarding, EventReason.SCALED_DOWN, removed)
         if outcome.created:
             self._recorder.normal(
-                regarding, EventReason.SCALED_UP, f"made {summarize_units(outcome.created)}"
+                regarding, EventReason.SCALED_UP, f"created {summarize_units(outcome.created)}"
             )
 
 

@@ -97,7 +97,7 @@ def pool_readiness(
         return problem_readiness(problem)
     if not pool.spec.replicas and not stock:
         return PoolReadiness(
-            PoolPhase.SCALED_TO_ZERO, PoolReason.SCALED_TO_ZERO, "no units are asked for"
+            PoolPhase.SCALED_TO_ZERO, PoolReason.SCALED_TO_ZERO, "no units are requested"
         )
     return degraded_readiness(stock) or progress_readiness(pool, stock)
 

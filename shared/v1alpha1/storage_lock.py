@@ -27,7 +27,7 @@ class StorageLock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     def holder_text(self) -> str:
         """Return a description of the holder for messages."""
         if self.prepare:
-            return f"the filling of GPUStorage {self.prepare}"
+            return f"the prepare of GPUStorage {self.prepare}"
         return f"unit {self.unit}" if self.unit else f"operation {self.operation!r}"
 
 

@@ -18,8 +18,8 @@ from shared.v1alpha1.reasons import ConditionType
 from shared.v1alpha1.storage_lock import parse_storage_lock
 
 PREPARE_MESSAGES = {
-    PreparePhase.NOT_REQUESTED.value: "nothing was asked to be filled in",
-    PreparePhase.PENDING.value: "the filling has not begun yet",
+    PreparePhase.NOT_REQUESTED.value: "no prepare is requested",
+    PreparePhase.PENDING.value: "the prepare Job has not started yet",
     PreparePhase.RUNNING.value: "the volume is being filled",
     PreparePhase.SUCCEEDED.value: "the volume was filled",
 }

@@ -102,7 +102,7 @@ class Handoff:
         preconditions = Preconditions(uid=meta.uid, resource_version=meta.resource_version)
         await self._writer.delete(GPU_UNITS, key_of(reservation.stock), preconditions)
         node_name = workload_node_name(reservation.workload) or "no node"
-        message = f"took the place of stock {meta.name} on {node_name}"
+        message = f"replaced stock unit {meta.name} on {node_name}"
         self._recorder.normal(object_reference(GPU_UNITS, unit), EventReason.CONSUMED, message)
         await self._delete_workload(reservation.workload)
 

@@ -56,7 +56,7 @@ def check_handoff(
     if not is_claimed_for(stock, source_stock):
         return HandoffCheck(
             HandoffDecision.STOCK_LOST,
-            f"stock {source_stock.name} is no longer there for this unit",
+            f"stock unit {source_stock.name} was deleted or is claimed by another operation",
         )
     return HandoffCheck(HandoffDecision.ELIGIBLE if unit_uid is None else HandoffDecision.ADMITTED)
 

@@ -56,7 +56,9 @@ class StockLifecycle:
             return False
         pool = self._pool(stock)
         if pool is None and wellknown.POOL_LABEL in stock.metadata.labels:
-            await self._delete(stock, EventReason.RELEASED, f"{reason}, and its pool is gone")
+            await self._delete(
+                stock, EventReason.RELEASED, f"{reason}, and its pool no longer exists"
+            )
             return True
         await self._writer.patch(
             GPU_UNITS, key_of(stock), claim_validity.claim_release_patch(stock, pool)

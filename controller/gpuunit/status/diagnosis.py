@@ -119,7 +119,7 @@ def progress_message(workload: Workload) -> str:
     for pod in workload.current_pods:
         node = pod.spec.node_name
         if not node and pod.status.nominated_node_name:
-            return f"a place on node {pod.status.nominated_node_name} is being freed"
+            return f"resources on node {pod.status.nominated_node_name} are being freed"
         if node and any(status.state.waiting for status in pod.status.container_statuses):
             return f"the container is being created on node {node}"
         if node and pod.status.phase == "Running":

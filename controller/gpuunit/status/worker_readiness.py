@@ -29,7 +29,7 @@ def missing_function_readiness(unit: GPUUnit, function: Function | None) -> Unit
     """
     if unit.spec.serverless is None or function is not None:
         return None
-    message = f"Function {unit.spec.serverless.function_name} does not exist (yet)"
+    message = f"Function {unit.spec.serverless.function_name} does not exist yet"
     return UnitReadiness.progressing(UnitReason.UNIT_PROGRESSING, message)
 
 

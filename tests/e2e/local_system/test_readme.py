@@ -42,7 +42,7 @@ async def test_the_readme_commands_create_a_unit(system: LocalSystem) -> None:
     assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", told), told
     await eventually(  # Events are written a moment after the change they report
         lambda: run_documented_commands(system, DESCRIBE),
-        lambda said: "took the place of stock" in said,
+        lambda said: "replaced stock unit" in said,
     )
 
     replayed = await run_documented_commands(system, again)

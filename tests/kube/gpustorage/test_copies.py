@@ -53,7 +53,7 @@ async def test_a_copy_locks_its_source_and_releases_it(
     assert mounts == {"/data": False, "/source": True}
     assert lock is not None
     assert lock.prepare == "copy"
-    assert "in use by the filling of GPUStorage copy" in ready_condition(waiting)["message"]
+    assert "in use by the prepare of GPUStorage copy" in ready_condition(waiting)["message"]
 
 
 async def test_a_copy_waits_for_its_source_to_exist_and_to_be_free(

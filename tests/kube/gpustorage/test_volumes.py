@@ -86,7 +86,7 @@ async def test_a_missing_class_is_reported_and_used_once_it_exists(
     async with run_controller(installation):
         await create_storage(installation, storage_manifest("models", storageClassName=name))
         await wait_storage_message(
-            installation, "models", f"StorageClass {name} does not exist (yet)"
+            installation, "models", f"StorageClass {name} does not exist yet"
         )
         await installation.admin.create(classes, {"metadata": {"name": name}, **spec})
         try:

@@ -74,7 +74,7 @@ async def test_a_slowly_freed_gpu_stays_nominated_for_its_unit(
 
         await eventually(
             lambda: installation.get_unit(orders[0].unit_name),
-            lambda unit: "is being freed" in ready_condition(unit).get("message", ""),
+            lambda unit: "are being freed" in ready_condition(unit).get("message", ""),
         )
         pods = await eventually(
             lambda: terminating_stock_pods(installation), lambda pods: len(pods) == len(orders)
@@ -120,11 +120,11 @@ async def test_a_nomination_ends_when_its_node_becomes_unusable(
         )
         order = new_create("mine", stock[0])
         await api_steps.create_unit(installation, order)
-        await wait_unit_message(installation, "mine", "is being freed")
+        await wait_unit_message(installation, "mine", "are being freed")
 
         async with make_node_not_ready(installation.admin, stock[0]["status"]["nodeName"]):
             lost = await installation.wait_unit_reason("mine", "PodUnschedulable")
-        await wait_unit_message(installation, "mine", "is being freed")
+        await wait_unit_message(installation, "mine", "are being freed")
         await resume_pods(
             installation, await eventually(lambda: terminating_stock_pods(installation)), "stop-for"
         )

@@ -233,7 +233,9 @@ async def test_a_foreign_child_object_blocks_the_unit_until_it_is_removed(
         await installation.wait_unit_reason("mine", "UnitReady")
 
     assert phase_of(unit) == "Failed"
-    assert f"{foreign['metadata']['name']} exists and is not this unit's" in message_of(unit)
+    assert f"{foreign['metadata']['name']} exists but does not belong to this unit" in message_of(
+        unit
+    )
     assert after["spec"] == foreign["spec"]
     assert "ownerReferences" not in after["metadata"]
 

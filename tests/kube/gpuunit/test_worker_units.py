@@ -37,7 +37,7 @@ async def test_a_worker_waits_for_its_function_and_then_runs_beside_the_program(
         waiting = await eventually(
             lambda: installation.get_unit("mine"), lambda unit: bool(ready_condition(unit))
         )
-        assert ready_condition(waiting)["message"] == "Function echo does not exist (yet)"
+        assert ready_condition(waiting)["message"] == "Function echo does not exist yet"
         assert condition(waiting) == ("False", "FunctionMissing")
         assert await unit_pods(installation, "mine") == []
 

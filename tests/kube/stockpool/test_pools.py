@@ -35,7 +35,7 @@ async def test_a_pool_is_filled_to_its_size_and_becomes_ready(
     assert (unit.spec.memory, unit.spec.gpu, unit.spec.node_selector) == ("1Gi", 1, {"zone": "a"})
     assert (ready.status.replicas, ready.status.available) == (3, 3)
     assert ready.status.selector == f"{POOL_LABEL}=warm"
-    assert notes == ["made 3 units: warm-0, warm-1, warm-2"]
+    assert notes == ["created 3 units: warm-0, warm-1, warm-2"]
 
 
 async def test_a_large_pool_is_filled_to_its_size(
@@ -74,7 +74,7 @@ async def test_units_that_were_never_ready_are_deleted_first(
         await stock.patch_pool(replicas=2)
         await stock.wait_unclaimed("warm-1", "warm-3")
         notes = await eventually(lambda: event_notes(admin, stock.namespace, "ScaledDown"))
-    assert notes == ["removed 2 units: warm-0, warm-2"]
+    assert notes == ["deleted 2 units: warm-0, warm-2"]
 
 
 async def test_a_pool_is_scaled_through_its_scale_subresource(

@@ -70,7 +70,7 @@ def test_the_class_of_an_existing_pvc_is_kept() -> None:
             "1Gi",
             new_pvc(capacity=None),
             new_storage_class(),
-            ("Pending", "VolumePending", "being made"),
+            ("Pending", "VolumePending", "being created"),
         ),
         ("1Gi", new_pvc(capacity=None), None, ("Pending", "VolumePending", "does not exist")),
         (

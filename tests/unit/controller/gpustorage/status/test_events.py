@@ -14,9 +14,9 @@ from tests.unit.controller.gpustorage.storage_objects import new_pvc, new_storag
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, tzinfo=UTC)
-DISABLED = AccessorState(AccessorStatus(phase="Disabled"), "browsing was not asked for")
+DISABLED = AccessorState(AccessorStatus(phase="Disabled"), "the accessor is not enabled")
 READY = StorageReadiness.ready(StorageReason.READY, "the volume holds 1Gi")
-PENDING = StorageReadiness.pending(StorageReason.VOLUME_PENDING, "is being made")
+PENDING = StorageReadiness.pending(StorageReason.VOLUME_PENDING, "is being created")
 
 
 def status(

@@ -85,7 +85,7 @@ def test_the_operation_decides_whether_a_unit_is_admitted(
 def test_a_rejected_unit_has_a_reason() -> None:
     assert check_handoff(UNIT, SOURCE, None, CLAIMED).message == "operation 'op-1' does not exist"
     assert check_handoff(UNIT, SOURCE, new_operation(), None).message == (
-        "stock warm is no longer there for this unit"
+        "stock unit warm was deleted or is claimed by another operation"
     )
 
 

@@ -154,7 +154,7 @@ def test_a_unit_without_a_deployment_has_no_problem_yet() -> None:
     [
         ((), "the pod is being started"),
         ((new_pod(),), "the pod is being started"),
-        ((pending_pod(nominatedNodeName="gpu-1"),), "a place on node gpu-1 is being freed"),
+        ((pending_pod(nominatedNodeName="gpu-1"),), "resources on node gpu-1 are being freed"),
         ((waiting("ContainerCreating"),), "the container is being created on node gpu-0"),
         (
             (new_pod(node="gpu-0", phase="Running"),),

@@ -69,7 +69,7 @@ def test_a_worker_without_its_function_waits_for_it() -> None:
     assert waiting is not None
     assert (waiting.phase, waiting.message) == (
         UnitPhase.PROGRESSING,
-        "Function echo does not exist (yet)",
+        "Function echo does not exist yet",
     )
     worker = worker_readiness(ECHO, waiting, new_workload(), None)
     assert (worker.reason, worker.message) == (WorkerReason.FUNCTION_MISSING, waiting.message)
