@@ -184,13 +184,13 @@ class FunctionReconciler:
         if await self._runtime_api.delete(worker.name, worker.etag):
             scaling_state.deleted_etags.add(worker.etag)
             reference = object_reference(FUNCTIONS, function)
-            message = f"removed worker {worker.name}: {reason}"
+            message = f"deleted worker {worker.name}: {reason}"
             self._recorder.normal(reference, EventReason.SCALED_DOWN, message)
 
     def _report_created(self, function: Function, scaling_state: ScalingState) -> None:
         scaling_state.create_failure = None
         name = names.worker_name(function.metadata.name, function.status.worker_counter)
-        message = f"made worker {name}"
+        message = f"created worker {name}"
         reference = object_reference(FUNCTIONS, function)
         self._recorder.normal(reference, EventReason.SCALED_UP, message)
 

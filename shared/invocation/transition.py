@@ -58,7 +58,7 @@ def expired(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the final record of a run whose time to live has passed."""
     seconds = record.request.ttl_seconds
     result = InvocationResult(
-        error=f"it was not finished within its ttlSeconds ({seconds})",
+        error=f"the invocation did not finish within its ttlSeconds ({seconds})",
         failure_class=FailureClass.EXPIRED,
     )
     return finished(record, InvocationState.EXPIRED, result, now)

@@ -69,7 +69,9 @@ def assess_readiness(
             text = f"{worker.name}: {worker.reason_text}"
             return FunctionReadiness(FunctionPhase.DEGRADED, FunctionReason.WORKER_FAILED, text)
     if not active_workers and not desired:
-        return FunctionReadiness(FunctionPhase.IDLE, FunctionReason.IDLE, "nothing is asked of it")
+        return FunctionReadiness(
+            FunctionPhase.IDLE, FunctionReason.IDLE, "no invocations are queued"
+        )
     return assess_progress(active_workers, desired, create_failure)
 
 

@@ -106,7 +106,7 @@ def _decide_other_function(
 def _decide_without_record(delivery: Delivery, now: int) -> Decision:
     if now - delivery.sent_at < MAX_RECORD_WAIT_SECONDS * 1000:
         return Postpone(RECORD_RETRY_SECONDS)
-    return SendToDeadLetters("there is no record of this run", FailureClass.RECORD_LOST)
+    return SendToDeadLetters("the record of this run is missing", FailureClass.RECORD_LOST)
 
 
 def _decide_with_record(
@@ -119,7 +119,7 @@ def _decide_with_record(
     if now > expiry_deadline(record):
         return Finish(transition.expired(record, now))
     if record.attempts >= record.request.max_attempts:
-        reason = f"{record.attempts} attempts have come to nothing"
+        reason = f"all attempts failed ({record.attempts})"
         return Finish(
             transition.dead_lettered(record, reason, FailureClass.ATTEMPTS_EXHAUSTED, now)
         )

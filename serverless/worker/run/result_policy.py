@@ -58,7 +58,7 @@ def _decide_failed_call(
             error = f"the result is larger than {MAX_PAYLOAD_BYTES} bytes"
             return _failure(error, FailureClass.RESULT_TOO_LARGE)
         case PayloadLost():
-            return _failure("the payload is no longer kept", FailureClass.BODY_LOST)
+            return _failure("the payload no longer exists", FailureClass.BODY_LOST)
         case CallCancelled():
             error = "the invocation was cancelled"
             return _failure(error, FailureClass.CANCELLED, InvocationState.CANCELLED)
@@ -66,7 +66,9 @@ def _decide_failed_call(
 
 def _decide_late(record: InvocationRecord, now: int) -> RunOutcome:
     if now >= record.expires_at:
-        error = f"it was not finished within its ttlSeconds ({record.request.ttl_seconds})"
+        error = (
+            f"the invocation did not finish within its ttlSeconds ({record.request.ttl_seconds})"
+        )
         return _failure(error, FailureClass.EXPIRED, InvocationState.EXPIRED)
     error = f"it ran longer than its timeoutSeconds ({record.request.timeout_seconds})"
     return _failure(error, FailureClass.TIMEOUT)
@@ -75,7 +77,7 @@ def _decide_late(record: InvocationRecord, now: int) -> RunOutcome:
 def _decide_response(record: InvocationRecord, response: FrameworkResponse) -> RunOutcome | Retry:
     if response.status < 400:
         return RunOutcome(InvocationState.SUCCEEDED, _result_of(response), response.body)
-    error = f"the function answered with status {response.status}"
+    error = f"the function responded with status {response.status}"
     if not response.is_retryable:
         result = _result_of(response, error, FailureClass.FRAMEWORK_ERROR)
         return RunOutcome(InvocationState.FAILED, result, response.body)
@@ -97,7 +99,7 @@ def _is_last_attempt(record: InvocationRecord) -> bool:
 
 
 def _exhausted_text(record: InvocationRecord, reason: str) -> str:
-    return f"{record.attempts} attempts have come to nothing; the last: {reason}"
+    return f"all attempts failed ({record.attempts}); the last: {reason}"
 
 
 def _failure(

@@ -167,7 +167,7 @@ async def test_a_function_runs_once_without_nats(tmp_path: Path) -> None:
     process = await start_worker("--local", str(script), "--once", str(payload))
     output, errors = await process.communicate()
     assert process.returncode == 1
-    assert b"failed: the function answered with status 500" in errors
+    assert b"failed: the function responded with status 500" in errors
     script.write_text("def handle(invocation): ...")
     process = await start_worker("--local", str(script), "--once", str(payload))
     _, errors = await process.communicate()

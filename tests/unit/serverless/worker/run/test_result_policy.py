@@ -71,7 +71,7 @@ def test_a_failed_attempt_is_retried_until_no_attempt_is_left(
     assert isinstance(outcome, RunOutcome)
     assert outcome.state is InvocationState.DEAD_LETTERED
     assert outcome.result.failure_class == "attempts_exhausted"
-    assert outcome.result.error.startswith("3 attempts have come to nothing; the last: ")
+    assert outcome.result.error.startswith("all attempts failed (3); the last: ")
 
 
 def test_a_successful_response_with_the_retryable_header_succeeds() -> None:
