@@ -1,9 +1,9 @@
-# GPU Runtime. `make help` lists what there is; the two that matter are `make up` and `make test`.
+# GPU Runtime. `make help` lists the targets; the most important are `make up` and `make test`.
 PYTHON ?= python3
 PY := .venv/bin/python
-# How many processes run tests, each with a control plane of its own.
+# The number of processes that run tests; each has its own control plane.
 WORKERS ?= 5
-# Our programs start hundreds of times in a test run: what Python has compiled is kept.
+# Keep the bytecode of Python: our programs start hundreds of times in a test run.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -12,11 +12,11 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-12s %s\n' "$$name" "$$text"; done
 
-venv: ## Make or repair the virtualenv from the lock file
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or name one: make PYTHON=/some/python3 up" >&2; exit 1; }
+venv: ## Create or repair the virtualenv from the lock file
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11 or newer, or choose one: make PYTHON=/some/python3 up" >&2; exit 1; }
 	@$(PYTHON) hack/venv.py
 
-# Before the tests, and not in the first of them: each has five minutes, and the build takes longer.
+# The build runs before the tests: a test must end within five minutes, and the build takes longer.
 programs: venv ## Find or build the programs of the control plane
 	@$(PY) -m hack.cluster
 
@@ -26,10 +26,10 @@ up: venv ## Start the local system, or repair it (CLUSTER=local|kind|current NOD
 down: venv ## Stop the local system and remove its state
 	@$(PY) -m hack.local down
 
-status: venv ## Tell what runs
+status: venv ## Show the processes and their readiness
 	@$(PY) -m hack.local status
 
-logs: venv ## Follow the logs (P="runtime-api controller" for some of them)
+logs: venv ## Follow the logs (P="runtime-api controller" for some processes)
 	@$(PY) -m hack.local logs $(P)
 
 test: lint programs ## Everything CI runs: lint, then all tests
@@ -41,7 +41,7 @@ test-unit: venv ## Tests without sockets or processes
 test-kube: programs ## Tests on a real control plane
 	@$(PY) -m pytest -n $(WORKERS) tests/kube
 
-test-faults: programs ## Tests that kill, pause and cut things
+test-faults: programs ## Tests that kill and pause processes and cut connections
 	@$(PY) -m pytest -n $(WORKERS) tests/faults
 
 test-e2e: programs ## Tests of the whole system as a user sees it
@@ -53,7 +53,7 @@ test-kind: venv ## Tests on kind with real pods; needs docker and kind
 soak: venv ## Ten thousand random schedules of operations on the model (N=10000 SEED=0)
 	@$(PY) -m tests.model $(if $(N),--schedules $(N)) $(if $(SEED),--seed $(SEED))
 
-bench: venv ## Measure ours against client-go in one run (B="sync latency" for some); writes bench.json
+bench: venv ## Compare the library and the API with client-go (B="sync latency" for some cases); writes bench.json
 	@$(PY) -m tests.bench $(B)
 
 lint: venv ## ruff, mypy --strict, import contracts, generated files
@@ -67,15 +67,15 @@ fmt: venv ## Format the code
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
 
-generate: venv ## Write the files that are made from code: manifests, docs/configuration.md, docs/openapi.json
+generate: venv ## Write the generated files: manifests, docs/configuration.md, docs/openapi.json
 	@$(PY) -m hack.generate
 
 swagger: generate ## Write docs/openapi.json
 
-lock: venv ## Renew requirements.lock, and of it requirements-runtime.lock, from setup.cfg
+lock: venv ## Renew requirements.lock and requirements-runtime.lock from setup.cfg
 	@$(PY) -m uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --upgrade --quiet --output-file requirements.lock
 	@$(PY) -m uv pip compile setup.cfg --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --constraint requirements.lock --output-file requirements-runtime.lock
-	@echo "both locks renewed; the next make installs the whole one, the next image the runtime one"
+	@echo "both locks renewed; the next make installs requirements.lock, the next image requirements-runtime.lock"
 
 images: venv ## Build the container images with docker, podman or buildah
 	@$(PY) -m hack.images
