@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(__doc__, file=sys.stderr)
         return 2
-    stale = [name for name, make in GENERATED_FILES.items() if current_content(name) != make()]
+    stale = [name for name, text in GENERATED_FILES.items() if current_content(name) != text()]
     for name in stale:
         if arguments:
             print(diff_of(name), file=sys.stderr)

@@ -74,7 +74,7 @@ def object_schema(resource: CustomResource) -> Schema:
         "description": resource.model.__doc__,
         "required": ["spec"],
         "properties": {
-            "apiVersion": text_schema("The version of the API that this object is written in."),
+            "apiVersion": text_schema("The API version of this object."),
             "kind": text_schema("The kind of this object."),
             "metadata": metadata_schema(),
             "spec": part_schema(resource, "spec", with_defaults=True),
@@ -88,7 +88,7 @@ def object_schema(resource: CustomResource) -> Schema:
 
 def metadata_schema() -> Schema:
     """Return a schema of the name alone, for the name rule; the server has a full one."""
-    name = text_schema("What the object is called, once in its namespace.")
+    name = text_schema("The name of the object, unique in its namespace.")
     return {"type": "object", "properties": {"name": name}}
 
 

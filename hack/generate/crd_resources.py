@@ -22,7 +22,7 @@ class PrinterColumn:
 
 @dataclass(frozen=True, slots=True)
 class CustomResource:
-    """What a CustomResourceDefinition contains besides the schema."""
+    """The parts of a CustomResourceDefinition besides the schema."""
 
     model: type[msgspec.Struct]
     plural: str

@@ -29,11 +29,11 @@ CEL_RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
     gpustorage.PrepareSpec: (
         (
             "has(self.fromImage) != has(self.fromStorageName)",
-            "give either fromImage or fromStorageName",
+            "must have either fromImage or fromStorageName",
         ),
         (
             "has(self.fromImage) || !(has(self.command) || has(self.args))",
-            "command and args go with fromImage",
+            "command and args require fromImage",
         ),
     ),
     operation.OperationSpec: (
@@ -44,7 +44,7 @@ CEL_RULES: Final[Mapping[type, tuple[tuple[str, str], ...]]] = {
     function.FunctionSpec: (
         (
             "!has(self.storageMounts) || size(self.storageMounts) == 0 || self.maxWorkers == 1",
-            "storageMounts are possible only where maxWorkers is 1",
+            "storageMounts require maxWorkers 1",
         ),
     ),
 }

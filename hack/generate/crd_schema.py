@@ -82,14 +82,14 @@ def _scalar_schema(type_info: inspect.Type) -> Schema:
             return {
                 "type": "integer",
                 "format": "int64",
-                **_given_bounds(minimum=least, maximum=most),
+                **_drop_none(minimum=least, maximum=most),
             }
         case inspect.StrType(min_length=least, max_length=most, pattern=pattern):
-            bounds = _given_bounds(minLength=least, maxLength=most, pattern=pattern)
+            bounds = _drop_none(minLength=least, maxLength=most, pattern=pattern)
             return {"type": "string", **bounds}
         case _:
-            raise TypeError(f"{type_info} has no place in a custom resource")
+            raise TypeError(f"{type_info} is not supported in a custom resource")
 
 
-def _given_bounds(**bounds: object) -> Schema:
+def _drop_none(**bounds: object) -> Schema:
     return {name: bound for name, bound in bounds.items() if bound is not None}

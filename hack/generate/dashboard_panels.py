@@ -36,7 +36,7 @@ DASHBOARD_ROWS = (
         "Machines",
         (
             Panel(
-                "Stock that is ready",
+                "Ready stock",
                 "short",
                 'sum by (spec) (gpuruntime_units{role="stock", phase="Ready"})',
                 "{{spec}}",
@@ -59,19 +59,19 @@ DASHBOARD_ROWS = (
         "Operations",
         (
             Panel(
-                "Ended, by outcome",
+                "Finished operations by outcome",
                 "ops",
                 "sum by (type, outcome) (rate(gpuruntime_operations_total[5m]))",
                 "{{type}} {{outcome}}",
             ),
             Panel(
-                "Time of one in a hundred",
+                "Duration, 99th percentile",
                 "s",
                 p99("gpuruntime_operation_duration_seconds", "type"),
                 "{{type}}",
             ),
             Panel(
-                "Longest without progress",
+                "Longest time without progress",
                 "s",
                 "max by (type) (gpuruntime_operation_stalled_seconds)",
                 "{{type}}",
@@ -88,14 +88,14 @@ DASHBOARD_ROWS = (
                 "{{status}}",
             ),
             Panel(
-                "Time of one in a hundred writes",
+                "Duration of writes, 99th percentile",
                 "s",
                 p99(
                     "gpuruntime_http_request_duration_seconds", "route", NON_WAITING_WRITES_SELECTOR
                 ),
                 "{{route}}",
             ),
-            Panel("In flight", "short", "sum(gpuruntime_http_in_flight)", "requests"),
+            Panel("Requests in flight", "short", "sum(gpuruntime_http_in_flight)", "requests"),
         ),
     ),
     Row(
@@ -115,7 +115,7 @@ DASHBOARD_ROWS = (
                 "{{controller}} {{result}}",
             ),
             Panel(
-                "Time of one in a hundred reconciles",
+                "Duration of reconciles, 99th percentile",
                 "s",
                 p99(
                     "controller_runtime_reconcile_time_seconds",
@@ -125,13 +125,13 @@ DASHBOARD_ROWS = (
                 "{{controller}}",
             ),
             Panel(
-                "Waiting in work queues",
+                "Depth of work queues",
                 "short",
                 f"sum by (name) (workqueue_depth{{{PRODUCT_SELECTOR}}})",
                 "{{name}}",
             ),
             Panel(
-                "Calls to Kubernetes by code",
+                "Requests to Kubernetes by status code",
                 "reqps",
                 f"sum by (code) (rate(rest_client_requests_total{{{PRODUCT_SELECTOR}}}[5m]))",
                 "{{code}}",
@@ -148,13 +148,13 @@ DASHBOARD_ROWS = (
         "Functions",
         (
             Panel(
-                "Invocations that wait",
+                "Queued invocations",
                 "short",
                 "max by (function) (gpuruntime_function_queue_depth)",
                 "{{function}}",
             ),
             Panel(
-                "Oldest that waits",
+                "Age of the oldest queued invocation",
                 "s",
                 "max by (function) (gpuruntime_function_oldest_seconds)",
                 "{{function}}",
@@ -166,7 +166,7 @@ DASHBOARD_ROWS = (
                 "{{function}} {{state}}",
             ),
             Panel(
-                "Finished by outcome",
+                "Finished invocations by outcome",
                 "ops",
                 "sum by (function, outcome) (rate(gpuruntime_invocations_finished_total[5m]))",
                 "{{function}} {{outcome}}",
@@ -178,10 +178,10 @@ DASHBOARD_ROWS = (
                 "{{function}}",
             ),
             Panel(
-                "Room for records that is taken",
+                "Used space for records",
                 "percentunit",
                 "max(gpuruntime_invocation_records_used_ratio)",
-                "taken",
+                "used",
             ),
         ),
     ),

@@ -19,8 +19,8 @@ from shared.config.version import product_version
 
 TITLE = """# Configuration
 
-One YAML file a process, named with `--config`. Every key has a default; an unknown key or a value
-that cannot be used ends the process with status 2 and a message that names the key. Durations are
+Each process reads one YAML file: `--config` names it. Every key has a default. An unknown key or an
+invalid value ends the process with exit code 2 and a message that names the key. Durations are
 written `500ms`, `1s`, `5m`, `24h`. The files that `make up` uses are in `hack/config/`.
 """
 

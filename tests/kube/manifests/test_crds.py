@@ -265,7 +265,7 @@ async def test_an_operation_may_take_another_stock_and_drop_its_request(
 async def test_a_function_with_several_workers_has_no_storage(resources: Resources) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
     await resources.create("Function", storageMounts=mounts)
-    with pytest.raises(ApiStatusError, match="only where maxWorkers is 1"):
+    with pytest.raises(ApiStatusError, match="storageMounts require maxWorkers 1"):
         await resources.change("Function", maxWorkers=2)
 
 
