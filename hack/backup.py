@@ -28,14 +28,14 @@ DROPPED_ANNOTATIONS: Final = (
 FINAL_PREPARE_PHASES: Final = (PreparePhase.SUCCEEDED, PreparePhase.FAILED)
 UNFINISHED_PREPARE_MESSAGE: Final = (
     "the prepare had not finished when the backup was made, and users may have written to the "
-    "volume since: check it, and recover only if it must be prepared again"
+    "volume since then: check the files, and recover only if the volume must be prepared again"
 )
 
 
 def restorable_objects(backup: Iterable[Manifest]) -> list[dict[str, Any]]:
     """Return the objects that users created, without fields that a server added."""
-    own = [item for item in backup if item["kind"] in PLURALS and not has_owner(item)]
-    ordered = sorted(own, key=lambda item: list(PLURALS).index(item["kind"]))
+    manifests = [item for item in backup if item["kind"] in PLURALS and not has_owner(item)]
+    ordered = sorted(manifests, key=lambda item: list(PLURALS).index(item["kind"]))
     return [create_body(item, item["spec"]) for item in ordered]
 
 

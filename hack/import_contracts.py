@@ -115,15 +115,15 @@ class ModuleRolesContract(Contract):
 
 def texts(option: object) -> Sequence[str]:
     """Return the values of an option that is a list."""
-    return [str(each) for each in option] if isinstance(option, list) else []
+    return [str(value) for value in option] if isinstance(option, list) else []
 
 
 def require_known_modules(graph: grimp.ImportGraph, names: RoleNames) -> None:
     """Raise ValueError for a name without a module, because its role would not be checked."""
     listed = names.composition | names.http | names.adapters | names.ports
-    unknown = sorted(each for each in listed if f"{names.package}.{each}" not in graph.modules)
+    unknown = sorted(name for name in listed if f"{names.package}.{name}" not in graph.modules)
     if unknown:
-        raise ValueError(f"there is no module {', '.join(unknown)} in {names.package}")
+        raise ValueError(f"unknown modules in {names.package}: {', '.join(unknown)}")
 
 
 def find_violations(

@@ -37,10 +37,10 @@ class Restorer:
 
     def run(self) -> None:
         """Restore storages with their volumes first, then the objects that refer to them."""
-        wanted = restorable_objects(self._backup)
-        existing = self._existing(wanted)
-        missing = [item for item in wanted if object_identity(item) not in existing]
-        storages = [item for item in wanted if item["kind"] == "GPUStorage"]
+        manifests = restorable_objects(self._backup)
+        existing = self._existing(manifests)
+        missing = [item for item in manifests if object_identity(item) not in existing]
+        storages = [item for item in manifests if item["kind"] == "GPUStorage"]
         for storage in storages:
             self._restore_storage(existing.get(object_identity(storage)) or self._create(storage))
         others = [item for item in missing if item not in storages]
@@ -50,7 +50,7 @@ class Restorer:
         print(f"restored {len(missing)} objects")
 
     def _existing(self, manifests: list[dict[str, Any]]) -> dict[tuple[str, str, str], Manifest]:
-        """Return the existing objects of the wanted kinds and namespaces."""
+        """Return the existing objects of the same kinds and namespaces."""
         existing: list[Manifest] = []
         for kind, namespace in dict.fromkeys(object_identity(item)[:2] for item in manifests):
             existing += self._get(f"{PLURALS[kind]}.{GROUP}", "--namespace", namespace)["items"]
@@ -65,8 +65,8 @@ class Restorer:
         volume_name = pvc["spec"]["volumeName"]
         volume = self._find("pv", volume_name)
         if volume is None or not is_volume_free_for(volume, pvc):
-            state = "gone" if volume is None else "used by another PVC"
-            print(f"volume {volume_name} is {state}: storage {name} begins empty")
+            state = "missing" if volume is None else "used by another PVC"
+            print(f"volume {volume_name} is {state}: storage {name} starts empty")
             return
         status = {"status": restored_status(self._backup, storage)}
         arguments = (f"gpustorages.{GROUP}", name, "--namespace", namespace)

@@ -1,4 +1,4 @@
-"""The command that makes or repairs the virtualenv from the lock file, with any Python 3.
+"""The command that creates or repairs the virtualenv from the lock file, with any Python 3.
 
 It needs the standard library only. It is safe to run at any time and several times at once: a lock
 file serialises the runs, and a stamp, which is written last, names the lock file that the
@@ -10,7 +10,7 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must get a message, not a traceback
     sys.exit(
         f"gpu-runtime needs Python 3.11 or newer, and {sys.executable} is "
-        f"{sys.version.split()[0]}.\nInstall one and name it: make PYTHON=python3.11 up"
+        f"{sys.version.split()[0]}.\nInstall one and choose it: make PYTHON=python3.11 up"
     )
 
 import configparser
@@ -31,7 +31,7 @@ def main() -> None:
         if stamp.exists() and stamp.read_text() == current:
             return
         stamp.unlink(missing_ok=True)
-        make_virtualenv()
+        create_virtualenv()
         install()
         stamp.write_text(current)
 
@@ -46,14 +46,14 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def make_virtualenv() -> None:
-    print(f"venv: making .venv with {sys.executable}", flush=True)
+def create_virtualenv() -> None:
+    print(f"venv: creating .venv with {sys.executable}", flush=True)
     result = subprocess.run(
         [sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False
     )
     if result.returncode != 0:
         sys.exit(
-            f"{result.stdout}{result.stderr}\nCould not make a virtualenv. "
+            f"{result.stdout}{result.stderr}\nCould not create the virtualenv. "
             "On Debian and Ubuntu: apt-get install python3-venv"
         )
 

@@ -19,13 +19,13 @@ async def apply_nodes_and_classes(admin: AdminClient, fleet: Fleet) -> None:
         for item in listed["items"]
         if item["metadata"]["name"].startswith(NODE_NAME_PREFIX)
     }
-    wanted = node_names(fleet)
+    names = node_names(fleet)
     await asyncio.gather(
         *(
             create_or_resize_node(admin, node_manifest(name, fleet), existing.get(name))
-            for name in wanted
+            for name in names
         ),
-        *(admin.delete(f"{NODES_PATH}/{name}") for name in existing.keys() - set(wanted)),
+        *(admin.delete(f"{NODES_PATH}/{name}") for name in existing.keys() - set(names)),
         *(
             admin.apply(f"{STORAGE_CLASSES_PATH}/{item['metadata']['name']}", item)
             for item in storage_classes()

@@ -61,4 +61,6 @@ class FreePorts:
             self._choices.rotate()
             if is_port_free(self._choices[0]):
                 return self._choices[0]
-        raise ClusterError(f"all ports from {min(self._choices)} to {max(self._choices)} are taken")
+        raise ClusterError(
+            f"all ports from {min(self._choices)} to {max(self._choices)} are in use"
+        )

@@ -1,7 +1,7 @@
 """One long-running process of a cluster: start, stop, kill, pause, and finding it again later.
 
 A process has its cluster's folder, its name and a fingerprint of its command in its environment. So
-a later command finds exactly the processes that it may touch, also when pid files are missing or
+a later command finds exactly the processes of its cluster, also when pid files are missing or
 pids were reused.
 """
 

@@ -28,7 +28,7 @@ async def responds_ok(url: str) -> bool:
 
 async def wait_until(is_ready: Callable[[], Awaitable[bool]], *processes: Process) -> None:
     """Wait for `is_ready`; raise ClusterError early if one of `processes` has ended."""
-    last: Exception | None = None
+    last_error: Exception | None = None
     try:
         async with asyncio.timeout(READY_TIMEOUT_SECONDS):
             while True:
@@ -36,18 +36,18 @@ async def wait_until(is_ready: Callable[[], Awaitable[bool]], *processes: Proces
                     if await is_ready():
                         return
                 except (aiohttp.ClientError, ApiStatusError, OSError) as error:
-                    last = error
+                    last_error = error
                 for process in processes:
                     process.check_alive()
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
-        raise ClusterError(timeout_message(processes, last)) from last
+        raise ClusterError(timeout_message(processes, last_error)) from last_error
 
 
 def timeout_message(processes: tuple[Process, ...], last_error: Exception | None) -> str:
     names = " and ".join(process.name for process in processes)
     logs = "\n".join(f"  {process.log_path}\n{process.log_tail()}" for process in processes)
-    cause = f" (last answer: {last_error!r})" if last_error else ""
+    cause = f" (last error: {last_error!r})" if last_error else ""
     return (
         f"{names} not ready after {READY_TIMEOUT_SECONDS:.0f} s{cause}; the end of the log:\n{logs}"
     )

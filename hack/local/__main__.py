@@ -43,29 +43,31 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hack.local", description=__doc__)
     parser.add_argument("--home", type=Path, default=ROOT / ".local", help="folder of the state")
     commands = parser.add_subparsers(dest="command", required=True)
-    up_parser = commands.add_parser("up", help="start what does not run")
+    up_parser = commands.add_parser("up", help="start the processes that do not run")
     up_parser.add_argument("--cluster", choices=clusters.CLUSTER_KINDS, help="default: local")
     up_parser.add_argument("--nodes", type=positive_count, help="simulated nodes (4)")
     up_parser.add_argument("--gpus", type=positive_count, help="GPUs of a node (8)")
-    commands.add_parser("down", help="stop everything and remove the state")
-    commands.add_parser("status", help="show what runs")
+    commands.add_parser("down", help="stop all processes and remove the state")
+    commands.add_parser("status", help="show the processes and their readiness")
     commands.add_parser("logs", help="follow the logs").add_argument("names", nargs="*")
-    run_parser = commands.add_parser("run", help="become one more process of the system")
+    run_parser = commands.add_parser(
+        "run", help="run one more process of the system in the foreground"
+    )
     run_parser.add_argument("program", choices=sorted(product_processes.PROGRAMS_BY_ALIAS))
-    run_parser.add_argument("flags", nargs=argparse.REMAINDER, help="passed on to the program")
+    run_parser.add_argument("flags", nargs=argparse.REMAINDER, help="flags of the program")
     return parser
 
 
 def positive_count(text: str) -> int:
     number = int(text)
     if not 1 <= number <= 1000:
-        raise argparse.ArgumentTypeError("1 to 1000")
+        raise argparse.ArgumentTypeError("must be from 1 to 1000")
     return number
 
 
 def take_down(state_dir: Path) -> int:
     if not state_dir.exists():
-        print("nothing is set up here")
+        print("no local system is set up here")
         return 0
     with lock_state_dir(state_dir):
         asyncio.run(down.take_down(state_dir))
@@ -86,7 +88,7 @@ def bring_up(state_dir: Path, arguments: argparse.Namespace, interrupt: Interrup
             for number in STOP_SIGNALS:
                 signal.signal(number, signal.SIG_IGN)
             stopped = asyncio.run(down.stop_processes(state_dir))
-            print(f"\nstopped again: {', '.join(stopped) or 'nothing had started'}", flush=True)
+            print(f"\nstopped: {', '.join(stopped) or 'no process had started'}", flush=True)
             raise
     return 0
 

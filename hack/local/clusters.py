@@ -62,7 +62,9 @@ def require_programs(cluster: str) -> None:
     """Raise ClusterError if a program for this kind of cluster is not installed."""
     for program in ("docker", "kind") if cluster == "kind" else ():
         if shutil.which(program) is None:
-            raise ClusterError(f"CLUSTER=kind needs {program} on PATH; install it, or use make up")
+            raise ClusterError(
+                f"CLUSTER=kind needs {program} on PATH; install it, or run make up without CLUSTER"
+            )
 
 
 async def start_kind_cluster(kubeconfig: Path) -> None:
@@ -85,7 +87,7 @@ async def adopt_current_context(state_dir: Path, kubectl_path: Path) -> None:
     user = Kubectl(kubectl_path, None)
     context = (await user.run("config", "current-context")).strip()
     print(f"This installs GPU Runtime's namespaces, accounts and roles in the cluster '{context}'.")
-    print("Go on? [y/N] ", end="", flush=True)
+    print("Continue? [y/N] ", end="", flush=True)
     answer = await asyncio.to_thread(sys.stdin.readline)
     if answer.strip().lower() not in ("y", "yes"):
         raise ClusterError("nothing was changed")

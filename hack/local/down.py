@@ -19,15 +19,19 @@ REAP_SECONDS = 5.0
 
 
 async def take_down(state_dir: Path) -> None:
-    """Stop all processes and delete the folder; print what remains in a foreign cluster."""
+    """Stop all processes and delete the folder; print how to clean up a cluster of the user."""
     stored = settings.load_settings(state_dir)
     stopped = await stop_processes(state_dir)
     if stored and stored.cluster == "kind":
         await clusters.delete_kind_cluster()
     if stored and stored.cluster == "current":
-        print("left in the cluster; to remove it: kubectl delete -k manifests/rbac")
+        print(
+            "namespaces, accounts and roles stay in the cluster; to delete them: "
+            "kubectl delete -k manifests/rbac"
+        )
     remove_state_dir(state_dir)
-    print(f"stopped {len(stopped)} processes: {', '.join(stopped)}" if stopped else "nothing ran")
+    names = ", ".join(stopped)
+    print(f"stopped {len(stopped)} processes: {names}" if stopped else "no process was running")
 
 
 async def stop_processes(state_dir: Path) -> list[str]:

@@ -12,7 +12,7 @@ def follow_logs(state_dir: Path, names: Sequence[str]) -> int:
     """Print the ends of the logs and new lines, until Ctrl-C or `make down`."""
     positions: dict[Path, int] = {}
     if not state_dir.exists():
-        print("nothing is set up here; make up starts it")
+        print("no local system is set up here; make up starts one")
         return 1
     print(f"following {state_dir / 'logs'} (Ctrl-C ends)", flush=True)
     while state_dir.exists():

@@ -98,7 +98,7 @@ class PostgresServer:
     async def wait_ready(self) -> None:
         """Wait until the server accepts connections, and create the reader."""
 
-        async def answers() -> bool:
+        async def accepts_connections() -> bool:
             try:
                 connection = await asyncpg.connect(self.dsn, timeout=5)
             except NOT_READY_ERRORS:
@@ -109,7 +109,7 @@ class PostgresServer:
                 await connection.close()
             return True
 
-        await wait_until(answers, self.process)
+        await wait_until(accepts_connections, self.process)
         for user in (OWNER, READER):
             write_private_atomic(dsn_file(self._state_dir, user), self._dsn(user))
 

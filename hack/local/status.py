@@ -16,7 +16,7 @@ async def print_status(state_dir: Path) -> bool:
     """Print one line for each process; return whether all expected processes run and are ready."""
     stored = settings.load_settings(state_dir)
     if stored is None:
-        print("nothing is set up here; make up starts it")
+        print("no local system is set up here; make up starts one")
         return False
     running = {
         read_mark(process, PROCESS_NAME_VARIABLE): process.pid
@@ -31,7 +31,7 @@ async def print_status(state_dir: Path) -> bool:
     extra = sorted(str(name) for name in running.keys() - set(expected))
     print(f"  also running: {', '.join(extra)}" if extra else "", end="\n" if extra else "")
     healthy = all(name in running for name in expected) and "not ready" not in ready
-    print("" if healthy else "make up starts what is missing; make logs shows why it ended")
+    print("" if healthy else "make up starts the missing processes; make logs shows why they ended")
     return healthy
 
 

@@ -1,4 +1,4 @@
-"""One container: its process, which is restarted whenever it ends, and its probes."""
+"""One container: its process, which is restarted after each end, and its probes."""
 
 import asyncio
 import signal
@@ -161,7 +161,7 @@ def backoff_delays() -> Iterator[float]:
 async def probe_succeeds(
     port_map: Mapping[int | str, int], action: HTTPGetAction, timeout_seconds: float
 ) -> bool:
-    """Return whether the request is answered in time with a status below 400."""
+    """Return whether the response comes in time and has a status below 400."""
     timeout = aiohttp.ClientTimeout(total=timeout_seconds)
     try:
         async with (

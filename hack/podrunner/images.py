@@ -29,5 +29,5 @@ def container_command(container: Container) -> tuple[str, ...]:
     command = (*container.command, *container.args) or IMAGE_COMMANDS.get(container.image, ())
     if not command:
         known = ", ".join(IMAGE_COMMANDS)
-        raise UnknownImageError(f"image {container.image} is not known here; there is {known}")
+        raise UnknownImageError(f"unknown image {container.image}; the pod runner knows {known}")
     return (sys.executable if command[0] == "python" else command[0], *command[1:])

@@ -35,7 +35,7 @@ def cache_lock() -> Iterator[None]:
     except OSError as error:
         raise ClusterError(
             f"the cache folder {root} cannot be written ({error.strerror}); "
-            "name another one: GPU_RUNTIME_CACHE=/some/folder make up"
+            "choose another one: GPU_RUNTIME_CACHE=/some/folder make up"
         ) from error
     with lock:
         try:

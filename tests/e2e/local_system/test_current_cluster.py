@@ -38,7 +38,7 @@ async def test_make_up_with_consent_installs_and_runs_the_product_in_the_current
 ) -> None:
     code, screen = await system.run_command("up", "--cluster", "current", stdin="y\n")
     assert code == 0, screen
-    assert "Go on?" in screen
+    assert "Continue?" in screen
     assert system.running_pids().keys() == OURS
     _, health = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
     assert health["data"]["nodeCount"] == 4

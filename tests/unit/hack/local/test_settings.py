@@ -71,7 +71,7 @@ def test_when_every_port_is_taken_the_range_is_named(
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
     taken.update(range(9000, 9200))
-    with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are taken"):
+    with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are in use"):
         choose(set())
 
 
