@@ -14,10 +14,10 @@ import shared.clock
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ["apiserver", "controller", "hack", "serverless", "shared", "tests"]
 MAX_ARGUMENTS = 6
-NAMES_THAT_SAY_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc"}
 
 
-def imported(folder: Path) -> Iterator[str]:
+def imported_packages(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -26,12 +26,12 @@ def imported(folder: Path) -> Iterator[str]:
                 yield node.module.split(".")[0]
 
 
-def test_shared_imports_the_standard_library_and_its_codec_only() -> None:
+def test_shared_imports_only_the_standard_library_and_msgspec() -> None:
     allowed = sys.stdlib_module_names | {"msgspec", "shared"}
-    assert set(imported(ROOT / "shared")) <= allowed
+    assert set(imported_packages(ROOT / "shared")) <= allowed
 
 
-def test_the_controller_library_never_says_gpu() -> None:
+def test_the_controller_library_does_not_mention_gpus() -> None:
     texts = {path: path.read_text().lower() for path in (ROOT / "controller/runtime").rglob("*.py")}
     assert [path.name for path, text in texts.items() if "gpu" in text] == []
 
@@ -49,9 +49,9 @@ def test_the_clock_of_the_library_has_the_shape_of_the_shared_clock() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_file_is_named_for_what_it_holds(package: str) -> None:
+def test_no_file_has_a_vague_name(package: str) -> None:
     names = {path.stem for path in (ROOT / package).rglob("*.py")}
-    assert names & NAMES_THAT_SAY_NOTHING == set()
+    assert names & VAGUE_NAMES == set()
 
 
 def function_arguments(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -60,21 +60,21 @@ def function_arguments(tree: ast.Module) -> Iterator[tuple[str, int]]:
     Counts as ruff's PLR0913 does: without self, cls, *args, **kwargs and unused arguments (_name).
     """
     methods = {
-        id(each)
+        id(item)
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
-        for each in node.body
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and not is_static(each)
+        for item in node.body
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and not is_static(item)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "__init__":
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             counted = arguments[1:] if id(node) in methods else arguments
-            yield node.name, sum(not each.arg.startswith("_") for each in counted)
+            yield node.name, sum(not argument.arg.startswith("_") for argument in counted)
 
 
 def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    names = (each.id for each in function.decorator_list if isinstance(each, ast.Name))
+    names = (item.id for item in function.decorator_list if isinstance(item, ast.Name))
     return "staticmethod" in names
 
 
@@ -82,11 +82,11 @@ def is_static(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def test_only_constructors_take_more_than_six_arguments(package: str) -> None:
     paths = (ROOT / package).rglob("*.py")
     functions = (
-        (path.name, *each)
+        (path.name, name, count)
         for path in paths
-        for each in function_arguments(ast.parse(path.read_text()))
+        for name, count in function_arguments(ast.parse(path.read_text()))
     )
-    assert [each for each in functions if each[2] > MAX_ARGUMENTS] == []
+    assert [function for function in functions if function[2] > MAX_ARGUMENTS] == []
 
 
 def test_the_arguments_of_a_function_are_counted_as_the_linter_counts_them() -> None:

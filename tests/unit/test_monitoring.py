@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.gpuunit.resources.children import desired_deployment as asked_for_pod
+from controller.gpuunit.resources.children import desired_deployment
 from controller.gpuunit.workload import Workload
 from hack.local.state_dir import ROOT
 from tests.support.builders.gpu_units import new_unit
@@ -27,16 +27,16 @@ PARTS = ("**Means.**", "**Look.**", "**Do.**")
 def shipped(kind: str) -> list[dict[str, Any]]:
     """Return every object of a kind in the manifests of the programs, as written."""
     files = [path for path in sorted(MANIFESTS.glob("*/*.yaml")) if path.parent.name != "samples"]
-    found = [each for path in files for each in yaml.safe_load_all(path.read_text())]
-    return [each for each in found if isinstance(each, dict) and each.get("kind") == kind]
+    objects = [item for path in files for item in yaml.safe_load_all(path.read_text())]
+    return [item for item in objects if isinstance(item, dict) and item.get("kind") == kind]
 
 
-def name_of(found: dict[str, Any]) -> str:
-    return str(found["metadata"]["name"])
+def name_of(manifest: dict[str, Any]) -> str:
+    return str(manifest["metadata"]["name"])
 
 
-def covers(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    return wanted.items() <= labels.items()
+def covers(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
+    return selector.items() <= labels.items()
 
 
 def entries() -> dict[str, str]:
@@ -45,11 +45,11 @@ def entries() -> dict[str, str]:
     return {part.partition("\n")[0].strip(): part for part in parts}
 
 
-def test_every_alert_has_its_entry_in_the_runbook_and_no_entry_is_left_over() -> None:
+def test_the_runbook_has_exactly_one_entry_for_each_alert() -> None:
     assert list(entries()) == [alert["alert"] for alert in alerts()]
 
 
-def test_every_alert_names_the_place_of_its_entry() -> None:
+def test_every_alert_links_to_its_runbook_entry() -> None:
     for alert in alerts():
         anchor = f"docs/runbook.md#{alert['alert'].lower()}"
         assert alert["annotations"]["runbook_url"] == anchor
@@ -57,22 +57,22 @@ def test_every_alert_names_the_place_of_its_entry() -> None:
         assert alert["labels"]["severity"] in ("critical", "warning")
 
 
-def test_every_entry_says_what_it_means_what_to_look_at_and_what_to_do() -> None:
+def test_every_runbook_entry_has_its_three_parts_and_a_command() -> None:
     for name, text in entries().items():
         assert all(part in text for part in PARTS), name
         assert re.search(r"^(kubectl|curl) ", text, re.MULTILINE), f"{name}: no command to type"
 
 
 @pytest.mark.parametrize("monitor", shipped("ServiceMonitor"), ids=name_of)
-def test_a_monitor_finds_the_port_that_a_program_serves_its_metrics_on(
+def test_a_monitor_selects_the_metrics_port_of_its_program(
     monitor: dict[str, Any],
 ) -> None:
     labels = monitor["spec"]["selector"]["matchLabels"]
-    (service,) = [each for each in shipped("Service") if covers(each["metadata"]["labels"], labels)]
+    (service,) = [item for item in shipped("Service") if covers(item["metadata"]["labels"], labels)]
     (deployment,) = [
-        each
-        for each in shipped("Deployment")
-        if covers(each["spec"]["template"]["metadata"]["labels"], service["spec"]["selector"])
+        item
+        for item in shipped("Deployment")
+        if covers(item["spec"]["template"]["metadata"]["labels"], service["spec"]["selector"])
     ]
     (endpoint,) = monitor["spec"]["endpoints"]
     (port,) = service["spec"]["ports"]
@@ -85,41 +85,41 @@ def test_a_monitor_finds_the_port_that_a_program_serves_its_metrics_on(
     assert port["port"] == served["containerPort"]
 
 
-def test_every_program_of_ours_is_monitored() -> None:
-    assert {name_of(each) for each in shipped("ServiceMonitor")} == {
-        name_of(each) for each in shipped("Deployment")
+def test_every_deployment_has_a_service_monitor() -> None:
+    assert {name_of(item) for item in shipped("ServiceMonitor")} == {
+        name_of(item) for item in shipped("Deployment")
     }
 
 
-def test_workers_are_found_by_their_labels_and_by_the_name_of_their_port() -> None:
+def test_the_pod_monitor_selects_workers_by_their_labels_and_port_name() -> None:
     (monitor,) = shipped("PodMonitor")
     settings = shipped_settings()
     worker = new_unit(serverless={"requestID": "echo"})
-    pod = asked_for_pod(worker, settings, None, Workload())["spec"]["template"]
+    pod = desired_deployment(worker, settings, None, Workload())["spec"]["template"]
     (sidecar,) = pod["spec"]["initContainers"]
     (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
 
     assert monitor["spec"]["namespaceSelector"] == {"matchNames": [settings.namespaces.instance]}
     assert covers(pod["metadata"]["labels"], monitor["spec"]["selector"]["matchLabels"])
-    assert endpoint["port"] in [each["name"] for each in sidecar["ports"]]
+    assert endpoint["port"] in [port["name"] for port in sidecar["ports"]]
 
 
 def test_metrics_are_found_in_expressions() -> None:
-    asked = metrics_in_expression(
+    selectors = metrics_in_expression(
         'sum by (a) (rate(one_total{b=~"x|y", c!="d"}[5m])) or 0 * max(two) > 1'
     )
-    assert asked == {
+    assert selectors == {
         MetricSelector("one_total", frozenset({"b", "c"})),
         MetricSelector("two", frozenset()),
     }
 
 
-def test_metrics_are_found_in_a_stretch_of_an_expression() -> None:
+def test_metrics_are_found_in_a_subquery_of_an_expression() -> None:
     assert metrics_in_expression("delta(max by (a) (one)[15m:1m])") == {
         MetricSelector("one", frozenset())
     }
 
 
-def test_series_are_found_on_a_page() -> None:
+def test_series_are_found_on_a_metrics_page() -> None:
     page = '# HELP a b\n# TYPE a gauge\na{x="1",y="2"} 3\nb 4\n# TYPE c_total counter\n'
     assert metrics_on_page(page) == {"a": {"x", "y"}, "b": set(), "c_total": set()}

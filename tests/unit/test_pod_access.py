@@ -22,7 +22,7 @@ BOTH = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def account_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the service account's folder in a pod of a cluster at 10.96.0.1."""
     token, trusted = tmp_path / "token", certificate_authority(tmp_path).certificate_path
     token.write_text("first\n")
@@ -35,32 +35,32 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @BOTH
 async def test_a_pod_calls_its_cluster_with_the_token_of_its_account(
-    load: Load, mounted: Path
+    load: Load, account_dir: Path
 ) -> None:
-    found = await load()
-    assert (found.server, found.authorization) == ("https://10.96.0.1:443", "Bearer first")
+    access = await load()
+    assert (access.server, access.authorization) == ("https://10.96.0.1:443", "Bearer first")
 
 
 @BOTH
-async def test_a_token_that_was_renewed_is_read(load: Load, mounted: Path) -> None:
+async def test_a_renewed_token_is_used(load: Load, account_dir: Path) -> None:
     await load()
-    (mounted / "token").write_text("second\n")
+    (account_dir / "token").write_text("second\n")
     assert (await load()).authorization == "Bearer second"
 
 
 @BOTH
-async def test_a_cluster_may_have_addresses_of_version_6(
-    load: Load, mounted: Path, monkeypatch: pytest.MonkeyPatch
+async def test_an_ipv6_address_of_the_api_server_is_used(
+    load: Load, account_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     assert (await load()).server == "https://[fd00::1]:443"
 
 
 @BOTH
-async def test_an_account_that_is_not_mounted_is_bad_configuration(
-    load: Load, mounted: Path
+async def test_a_missing_account_file_is_a_configuration_error(
+    load: Load, account_dir: Path
 ) -> None:
-    (mounted / "token").unlink()
+    (account_dir / "token").unlink()
     with pytest.raises((KubeconfigError, ConfigurationError), match="the pod's service account"):
         await load()
 

@@ -13,7 +13,7 @@ LINES = (
 )
 
 
-def test_writes_are_counted_by_what_they_were_about_and_events_are_left_out(tmp_path: Path) -> None:
+def test_writes_are_counted_by_verb_and_resource_without_events(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("".join(f"{line}\n" for line in LINES))
     assert count_writes(log) == {
@@ -23,8 +23,8 @@ def test_writes_are_counted_by_what_they_were_about_and_events_are_left_out(tmp_
     }
 
 
-def test_only_the_account_is_written_down() -> None:
-    rules = audit_policy("somebody")["rules"]
+def test_only_requests_of_the_account_are_audited() -> None:
+    rules = audit_policy("account")["rules"]
     assert isinstance(rules, list)
-    assert [rule.get("users") for rule in rules] == [["somebody"], None]
+    assert [rule.get("users") for rule in rules] == [["account"], None]
     assert rules[-1] == {"level": "None"}

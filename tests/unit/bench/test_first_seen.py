@@ -15,17 +15,17 @@ from tests.bench.controller.first_seen import (
 LABELS = {"runtime.lokiwager.io/unit": "a"}
 
 
-async def test_the_first_sighting_counts() -> None:
-    sightings = FirstSeenTimes(ready_unit_name, expected_count=2)
+async def test_the_first_observation_of_a_unit_counts() -> None:
+    first_seen = FirstSeenTimes(ready_unit_name, expected_count=2)
     for number, (name, phase) in enumerate(
         [("a", "Progressing"), ("a", "Ready"), ("a", "Ready"), ("b", "Ready")]
     ):
-        assert not sightings.all_seen.is_set()
-        sightings.record(
+        assert not first_seen.all_seen.is_set()
+        first_seen.record(
             ObservedObject(ObservedMetadata(name), status=ObservedStatus(phase)), float(number)
         )
-    assert sightings.seconds_by_unit == {"a": 1.0, "b": 3.0}
-    assert sightings.all_seen.is_set()
+    assert first_seen.seconds_by_unit == {"a": 1.0, "b": 3.0}
+    assert first_seen.all_seen.is_set()
 
 
 def test_a_pod_is_bound_once_it_has_a_node() -> None:

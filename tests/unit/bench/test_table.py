@@ -17,7 +17,7 @@ from tests.bench.table import with_unit
         (3_300.4, "B", "3,300 B"),
     ],
 )
-def test_a_value_is_written_with_the_digits_that_matter(
+def test_a_value_is_formatted_with_three_significant_digits_and_its_unit(
     value: float | None, unit: str, text: str
 ) -> None:
     assert with_unit(value, unit) == text

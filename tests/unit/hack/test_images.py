@@ -5,16 +5,16 @@ import pytest
 from hack.images import NoBuilderError, build_commands, choose_builder
 
 
-def test_the_first_builder_that_works_is_taken() -> None:
+def test_the_first_usable_builder_is_chosen() -> None:
     assert choose_builder({"podman", "buildah"}.__contains__) == "podman"
 
 
-def test_without_a_builder_the_reader_learns_what_to_install() -> None:
+def test_the_error_without_a_builder_says_what_to_install() -> None:
     with pytest.raises(NoBuilderError, match=r"none of docker, podman, buildah works.*Install one"):
         choose_builder(lambda _: False)
 
 
-def test_each_image_is_named_as_the_manifests_name_it() -> None:
+def test_image_names_match_the_manifests() -> None:
     assert build_commands("docker", ["api", "controller"], "1.2.3") == [
         ["docker", "build", "--file", "Dockerfile.api", "--tag", "gpu-runtime/api:1.2.3", "."],
         [
@@ -24,6 +24,6 @@ def test_each_image_is_named_as_the_manifests_name_it() -> None:
     ]
 
 
-def test_builders_of_other_formats_keep_the_health_checks() -> None:
-    ((_, build, *form, _, _, _, _, _),) = build_commands("buildah", ["api"], "1.2.3")
-    assert (build, form) == ("build", ["--format", "docker"])
+def test_buildah_builds_in_the_docker_format_to_keep_health_checks() -> None:
+    ((_, build, *options, _, _, _, _, _),) = build_commands("buildah", ["api"], "1.2.3")
+    assert (build, options) == ("build", ["--format", "docker"])

@@ -1,4 +1,4 @@
-"""Tests of the API's import contract: it includes modules that it does not name."""
+"""Tests of the API's import contract: it also checks modules that it does not list."""
 
 import grimp
 import pytest
@@ -48,7 +48,7 @@ def test_a_service_may_not_import_http_or_adapters(importer: str, imported: str)
 
 
 @pytest.mark.parametrize("imported", ["asyncpg", "api.kube.rest", "api.main"])
-def test_handlers_may_not_pick_an_adapter(imported: str) -> None:
+def test_handlers_may_not_import_an_adapter(imported: str) -> None:
     assert check(("api.units.handlers", imported))
 
 

@@ -17,19 +17,24 @@ from hack.restore import Restorer
 from shared.v1alpha1 import wellknown
 
 
-def an_object(kind: str, name: str, **metadata: Any) -> dict[str, Any]:
-    seen = {"uid": "old", "resourceVersion": "7", "generation": 3, "finalizers": ["some/one"]}
+def new_object(kind: str, name: str, **metadata: Any) -> dict[str, Any]:
+    server_fields = {
+        "uid": "old",
+        "resourceVersion": "7",
+        "generation": 3,
+        "finalizers": ["some/one"],
+    }
     return {
         "apiVersion": "runtime.lokiwager.io/v1alpha1",
         "kind": kind,
-        "metadata": {"name": name, "namespace": "runtime-instance", **seen, **metadata},
+        "metadata": {"name": name, "namespace": "runtime-instance", **server_fields, **metadata},
         "spec": {"of": name},
         "status": {"phase": "Ready"},
     }
 
 
 def test_server_generated_fields_are_not_restored() -> None:
-    (unit,) = restorable_objects([an_object("GPUUnit", "mine", labels={"a": "b"})])
+    (unit,) = restorable_objects([new_object("GPUUnit", "mine", labels={"a": "b"})])
     assert unit["metadata"] == {
         "name": "mine",
         "namespace": "runtime-instance",
@@ -40,94 +45,94 @@ def test_server_generated_fields_are_not_restored() -> None:
 
 
 def test_owned_objects_are_not_restored() -> None:
-    of_a_pool = an_object("GPUUnit", "warm-0", ownerReferences=[{"kind": "StockPool"}])
-    assert restorable_objects([of_a_pool, an_object("Operation", "o")]) == []
+    pool_unit = new_object("GPUUnit", "warm-0", ownerReferences=[{"kind": "StockPool"}])
+    assert restorable_objects([pool_unit, new_object("Operation", "o")]) == []
 
 
 def test_referenced_kinds_are_restored_first() -> None:
     kinds = ["GPUUnit", "Function", "GPUStorage", "StockPool"]
-    made = restorable_objects([an_object(kind, "one") for kind in kinds])
-    assert [each["kind"] for each in made] == ["StockPool", "GPUStorage", "Function", "GPUUnit"]
+    restored = restorable_objects([new_object(kind, "one") for kind in kinds])
+    assert [item["kind"] for item in restored] == ["StockPool", "GPUStorage", "Function", "GPUUnit"]
 
 
-def test_locks_and_requests_are_forgotten_and_the_mark_of_admission_is_not() -> None:
-    notes = {
+def test_lock_and_recover_annotations_are_dropped_and_the_admitted_annotation_is_kept() -> None:
+    annotations = {
         wellknown.MOUNTED_BY_ANNOTATION: "{}",
         wellknown.RECOVER_ANNOTATION: "r1",
         wellknown.ADMITTED_ANNOTATION: "node",
     }
-    (made,) = restorable_objects([an_object("GPUStorage", "data", annotations=notes)])
-    assert made["metadata"]["annotations"] == {wellknown.ADMITTED_ANNOTATION: "node"}
+    (storage,) = restorable_objects([new_object("GPUStorage", "data", annotations=annotations)])
+    assert storage["metadata"]["annotations"] == {wellknown.ADMITTED_ANNOTATION: "node"}
 
 
-def test_a_claim_becomes_that_of_the_storage_as_it_is_now() -> None:
-    claim = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
-    claim["spec"] = {"volumeName": "v", "accessModes": ["ReadWriteOnce"], "dataSource": None}
-    storage = an_object("GPUStorage", "data", uid="new")
-    made = owned_pvc(bound_pvcs([claim])["data"], storage)
+def test_a_restored_pvc_is_owned_by_the_present_storage() -> None:
+    pvc = new_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
+    pvc["spec"] = {"volumeName": "v", "accessModes": ["ReadWriteOnce"], "dataSource": None}
+    storage = new_object("GPUStorage", "data", uid="new")
+    restored = owned_pvc(bound_pvcs([pvc])["data"], storage)
 
-    assert made["spec"] == {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}
-    (owner,) = made["metadata"]["ownerReferences"]
+    assert restored["spec"] == {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}
+    (owner,) = restored["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"], owner["controller"]) == ("GPUStorage", "new", True)
 
 
 def test_a_restored_pvc_has_no_binding_annotations() -> None:
-    notes = {
+    binding = {
         "pv.kubernetes.io/bind-completed": "yes",
         "pv.kubernetes.io/bound-by-controller": "yes",
     }
-    claim = an_object("PersistentVolumeClaim", "data", annotations={**notes, "mine": "too"})
-    made = owned_pvc(claim, an_object("GPUStorage", "data"))
-    assert made["metadata"]["annotations"] == {"mine": "too"}
+    pvc = new_object("PersistentVolumeClaim", "data", annotations={**binding, "mine": "too"})
+    restored = owned_pvc(pvc, new_object("GPUStorage", "data"))
+    assert restored["metadata"]["annotations"] == {"mine": "too"}
 
 
-def test_claims_of_strangers_and_claims_without_a_volume_are_left_alone() -> None:
-    strange = an_object("PersistentVolumeClaim", "theirs")
-    strange["spec"] = {"volumeName": "v"}
-    unbound = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
-    assert bound_pvcs([strange, unbound]) == {}
+def test_pvcs_without_a_storage_or_a_volume_are_not_restored() -> None:
+    foreign = new_object("PersistentVolumeClaim", "theirs")
+    foreign["spec"] = {"volumeName": "v"}
+    unbound = new_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
+    assert bound_pvcs([foreign, unbound]) == {}
 
 
-@pytest.mark.parametrize("ended", ["Succeeded", "Failed"])
-def test_a_final_prepare_status_is_restored(ended: str) -> None:
-    before = a_filled_storage(ended, message="why")
-    known = restored_status([before], {**before, "status": {}})
-    assert known == {"claimName": "data", "prepare": {"phase": ended, "message": "why"}}
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_final_prepare_status_is_restored(phase: str) -> None:
+    before = prepared_storage(phase, message="why")
+    status = restored_status([before], {**before, "status": {}})
+    assert status == {"claimName": "data", "prepare": {"phase": phase, "message": "why"}}
 
 
 @pytest.mark.parametrize("phase", ["", "Pending", "Running"])
 def test_an_unfinished_prepare_is_restored_as_failed(phase: str) -> None:
-    before = a_filled_storage(phase)
-    known = restored_status([before], {**before, "status": {}})
-    assert known["prepare"] == {"phase": "Failed", "message": UNFINISHED_PREPARE_MESSAGE}
+    before = prepared_storage(phase)
+    status = restored_status([before], {**before, "status": {}})
+    assert status["prepare"] == {"phase": "Failed", "message": UNFINISHED_PREPARE_MESSAGE}
 
 
 def test_the_prepare_status_of_an_existing_storage_is_kept() -> None:
-    before, now = a_filled_storage("Running"), a_filled_storage("Succeeded")
+    before, now = prepared_storage("Running"), prepared_storage("Succeeded")
     assert restored_status([before], now) == {"claimName": "data"}
 
 
 def test_a_storage_without_prepare_gets_no_prepare_status() -> None:
-    assert restored_status([], an_object("GPUStorage", "data")) == {"claimName": "data"}
+    assert restored_status([], new_object("GPUStorage", "data")) == {"claimName": "data"}
 
 
-def a_filled_storage(phase: str, **more: str) -> dict[str, Any]:
+def prepared_storage(phase: str, **more: str) -> dict[str, Any]:
     prepare = {"phase": phase, **more} if phase else {}
-    filled = {"spec": {"prepare": {"fromImage": "fill:1"}}, "status": {"prepare": prepare}}
-    return an_object("GPUStorage", "data") | filled
+    parts = {"spec": {"prepare": {"fromImage": "fill:1"}}, "status": {"prepare": prepare}}
+    return new_object("GPUStorage", "data") | parts
 
 
-def a_claim() -> dict[str, Any]:
-    claim = an_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
-    return claim | {"spec": {"volumeName": "v"}}
+def storage_pvc() -> dict[str, Any]:
+    pvc = new_object("PersistentVolumeClaim", "data", ownerReferences=[{"kind": "GPUStorage"}])
+    return pvc | {"spec": {"volumeName": "v"}}
 
 
-def a_volume(claim: str = "data") -> dict[str, Any]:
-    reference = {"namespace": "runtime-instance", "name": claim, "uid": "old"}
+def new_volume(pvc: str = "data") -> dict[str, Any]:
+    reference = {"namespace": "runtime-instance", "name": pvc, "uid": "old"}
     return {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"claimRef": reference}}
 
 
-BACKUP = [an_object("GPUUnit", "mine"), a_filled_storage("Succeeded"), a_claim()]
+BACKUP = [new_object("GPUUnit", "mine"), prepared_storage("Succeeded"), storage_pvc()]
 PLURALS = {
     "pvc": "PersistentVolumeClaim",
     "pv": "PersistentVolume",
@@ -140,7 +145,7 @@ class Cluster:
     """Subset of kubectl for a restore; `writes` are the commands that change something."""
 
     def __init__(self, *objects: dict[str, Any]) -> None:
-        self._objects = {(each["kind"], each["metadata"]["name"]): each for each in objects}
+        self._objects = {(item["kind"], item["metadata"]["name"]): item for item in objects}
         self.writes: list[tuple[str, ...]] = []
         self.after_a_write: Callable[[], None] = lambda: None
 
@@ -148,12 +153,12 @@ class Cluster:
         if verb == "get":
             return self._get(PLURALS[arguments[0]], arguments[1])
         self.writes.append((verb, *arguments))
-        given = {} if text is None else json.loads(text)
-        made = [self._created(each) for each in given.get("items", [given] if given else [])]
+        body = {} if text is None else json.loads(text)
+        created = [self._create(item) for item in body.get("items", [body] if body else [])]
         if verb == "patch":
             self._patch(PLURALS[arguments[0]], arguments[1], json.loads(arguments[-1]))
         self.after_a_write()
-        return "".join(map(json.dumps, made))
+        return "".join(map(json.dumps, created))
 
     def find(self, kind: str, name: str) -> dict[str, Any]:
         return self._objects[kind, name]
@@ -161,26 +166,26 @@ class Cluster:
     def _get(self, kind: str, name: str) -> str:
         if name == "--namespace":
             return json.dumps({"items": [v for k, v in self._objects.items() if k[0] == kind]})
-        found = self._objects.get((kind, name))
-        return "" if found is None else json.dumps(found)
+        manifest = self._objects.get((kind, name))
+        return "" if manifest is None else json.dumps(manifest)
 
-    def _created(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _create(self, body: dict[str, Any]) -> dict[str, Any]:
         key = body["kind"], body["metadata"]["name"]
-        assert key not in self._objects, f"there is a {key} already"
+        assert key not in self._objects, f"{key} already exists"
         self._objects[key] = body | {"metadata": {**body["metadata"], "uid": "new"}}
         return self._objects[key]
 
     def _patch(self, kind: str, name: str, body: dict[str, Any]) -> None:
-        found = self._objects[kind, name]
+        manifest = self._objects[kind, name]
         for part, changes in body.items():
-            found[part] = found.get(part, {}) | changes
+            manifest[part] = manifest.get(part, {}) | changes
 
 
-def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> None:
-    cluster = Cluster(a_volume())
+def test_a_restored_storage_gets_its_old_volume_which_is_reserved_for_its_pvc() -> None:
+    cluster = Cluster(new_volume())
     Restorer(BACKUP, cluster).run()
-    claim = cluster.find("PersistentVolumeClaim", "data")
-    assert claim["spec"]["volumeName"] == "v"
+    pvc = cluster.find("PersistentVolumeClaim", "data")
+    assert pvc["spec"]["volumeName"] == "v"
     assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"] == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -195,7 +200,7 @@ def test_a_storage_gets_its_old_volume_and_keeps_it_from_others_meanwhile() -> N
 
 
 def test_a_second_restore_writes_nothing() -> None:
-    cluster = Cluster(a_volume())
+    cluster = Cluster(new_volume())
     Restorer(BACKUP, cluster).run()
     cluster.writes.clear()
     Restorer(BACKUP, cluster).run()
@@ -203,14 +208,14 @@ def test_a_second_restore_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("writes", range(1, 5))
-def test_an_interrupted_restore_is_finished_by_the_next(writes: int) -> None:
-    cluster = Cluster(a_volume())
+def test_an_interrupted_restore_is_completed_by_a_second_one(writes: int) -> None:
+    cluster = Cluster(new_volume())
 
-    def break_down() -> None:
+    def fail_after_writes() -> None:
         if len(cluster.writes) == writes:
             raise BrokenPipeError
 
-    cluster.after_a_write = break_down
+    cluster.after_a_write = fail_after_writes
     with pytest.raises(BrokenPipeError):
         Restorer(BACKUP, cluster).run()
     cluster.after_a_write = lambda: None
@@ -220,15 +225,15 @@ def test_an_interrupted_restore_is_finished_by_the_next(writes: int) -> None:
     assert cluster.find("GPUUnit", "mine")
 
 
-def test_a_storage_that_was_not_lost_is_left_alone() -> None:
-    cluster = Cluster(a_filled_storage("Running"), a_claim(), a_volume())
+def test_an_existing_storage_with_a_pvc_is_not_changed() -> None:
+    cluster = Cluster(prepared_storage("Running"), storage_pvc(), new_volume())
     Restorer(BACKUP, cluster).run()
     assert [verb for verb, *_ in cluster.writes] == ["create"]
     assert cluster.find("GPUUnit", "mine")
 
 
-def test_a_volume_bound_to_another_pvc_is_not_taken() -> None:
-    cluster = Cluster(a_volume("another"))
+def test_a_volume_that_is_bound_to_another_pvc_is_not_used() -> None:
+    cluster = Cluster(new_volume("another"))
     Restorer(BACKUP, cluster).run()
     assert cluster.find("PersistentVolume", "v")["spec"]["claimRef"]["name"] == "another"
     with pytest.raises(KeyError):

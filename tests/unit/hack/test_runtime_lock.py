@@ -1,4 +1,4 @@
-"""Tests of the images' lock: exactly the requirements of the programs, out of the whole lock."""
+"""Tests of the images' lock: the requirements of the programs, pinned as in the whole lock."""
 
 import configparser
 import re
@@ -20,32 +20,32 @@ def entries(path: Path) -> set[str]:
     return set(re.split(r"\n(?=\S)", text.strip()))
 
 
-def needed(names: Sequence[str]) -> set[str]:
+def required_distributions(names: Sequence[str]) -> set[str]:
     """Return the distributions of `names` and all their requirements on this platform."""
-    found: set[str] = set()
+    required: set[str] = set()
     queue = list(names)
     while queue:
         name = queue.pop()
-        if name not in found:
-            found.add(name)
-            queue += [canonicalize_name(each.name) for each in asked_by(name)]
-    return found
+        if name not in required:
+            required.add(name)
+            queue += [canonicalize_name(item.name) for item in requirements_of(name)]
+    return required
 
 
-def asked_by(name: str) -> list[Requirement]:
-    asked = map(Requirement, metadata.requires(name) or ())
-    return [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+def requirements_of(name: str) -> list[Requirement]:
+    declared = map(Requirement, metadata.requires(name) or ())
+    return [item for item in declared if item.marker is None or item.marker.evaluate({"extra": ""})]
 
 
-def test_the_images_have_the_versions_that_are_tested() -> None:
+def test_the_runtime_lock_has_the_versions_of_the_whole_lock() -> None:
     whole, runtime = ROOT / "requirements.lock", ROOT / "requirements-runtime.lock"
     assert entries(runtime) <= entries(whole), "the locks differ; run: make lock"
 
 
-def test_the_images_have_what_the_programs_need_and_nothing_else() -> None:
+def test_the_runtime_lock_has_exactly_the_requirements_of_the_programs() -> None:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
-    asked = setup["options"]["install_requires"].split("\n")
-    names = [canonicalize_name(Requirement(each).name) for each in asked if each]
-    held = set(PIN.findall((ROOT / "requirements-runtime.lock").read_text()))
-    assert held == needed(names), "not what setup.cfg asks for; run: make lock"
+    declared = setup["options"]["install_requires"].split("\n")
+    names = [canonicalize_name(Requirement(line).name) for line in declared if line]
+    pinned = set(PIN.findall((ROOT / "requirements-runtime.lock").read_text()))
+    assert pinned == required_distributions(names), "differs from setup.cfg; run: make lock"

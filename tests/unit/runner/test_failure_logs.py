@@ -6,15 +6,15 @@ import pytest
 
 from tests.runner.failure_logs import MAX_KEPT_RUNS, LogRecorder, log_dir_name, new_log_dir
 
-NODEID = "tests/kube/test_a.py::test_b[it is/tried]"
+NODEID = "tests/kube/test_a.py::test_b[a case/x]"
 
 
-def failed(nodeid: str = NODEID) -> pytest.TestReport:
+def failed_report(nodeid: str = NODEID) -> pytest.TestReport:
     sections = [("Captured log call", "something_happened")]
     return pytest.TestReport(nodeid, ("", 0, ""), {}, "failed", "it was 2, not 3", "call", sections)
 
 
-def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> None:
+def test_only_output_since_the_start_of_the_test_is_saved(tmp_path: Path) -> None:
     logs = tmp_path / "gw0" / "cluster" / "logs"
     logs.mkdir(parents=True)
     (logs / "etcd.log").write_text("before\n")
@@ -25,7 +25,7 @@ def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> 
         log.write("meanwhile\n")
     (logs / "new.log").write_text("new\n")
 
-    folder = recorder.save_failure(failed())
+    folder = recorder.save_failure(failed_report())
 
     texts = {path.name: path.read_text() for path in folder.iterdir()}
     report = texts.pop("call.txt")
@@ -33,8 +33,8 @@ def test_only_what_was_written_since_the_test_began_is_saved(tmp_path: Path) -> 
     assert all(part in report for part in (NODEID, "it was 2, not 3", "something_happened"))
 
 
-def test_the_name_of_a_test_makes_a_folder_whatever_it_holds() -> None:
-    assert log_dir_name(NODEID) == "kube-test_a.py-test_b-it-is-tried"
+def test_the_folder_name_of_a_test_has_no_special_characters_and_is_short() -> None:
+    assert log_dir_name(NODEID) == "kube-test_a.py-test_b-a-case-x"
     assert log_dir_name(f"tests/a.py::test[{'../' * 100}]") == "a.py-test-.." + "-.." * 36
 
 

@@ -14,9 +14,9 @@ When = Literal["setup", "call", "teardown"]
 
 @pytest.fixture
 def progress() -> Progress:
-    made = Progress()
-    made.expect_tests([FIRST, SECOND, OTHER])
-    return made
+    output = Progress()
+    output.expect_tests([FIRST, SECOND, OTHER])
+    return output
 
 
 def report(nodeid: str, outcome: Outcome = "passed", when: When = "call") -> pytest.TestReport:
@@ -31,7 +31,7 @@ def report(nodeid: str, outcome: Outcome = "passed", when: When = "call") -> pyt
     )
 
 
-def test_a_file_has_its_line_with_its_last_test(progress: Progress) -> None:
+def test_the_line_of_a_file_is_written_after_its_last_test(progress: Progress) -> None:
     for nodeid in (FIRST, SECOND):
         for when in get_args(When):
             progress.record_report(report(nodeid, when=when))
@@ -39,7 +39,7 @@ def test_a_file_has_its_line_with_its_last_test(progress: Progress) -> None:
     assert progress.finish_test(FIRST) == "[ 66%] tests/kube/test_a.py  2 passed  9.0 s"
 
 
-def test_failures_errors_and_skips_are_told_apart(progress: Progress) -> None:
+def test_failures_errors_and_skips_are_counted_separately(progress: Progress) -> None:
     progress.record_report(report(FIRST, "failed"))
     progress.record_report(report(FIRST, "failed", "teardown"))
     progress.record_report(report(SECOND, "skipped", "setup"))
@@ -48,6 +48,6 @@ def test_failures_errors_and_skips_are_told_apart(progress: Progress) -> None:
     assert line == "[ 66%] tests/kube/test_a.py  1 failed, 1 error, 1 skipped  4.5 s"
 
 
-def test_the_last_file_ends_at_a_hundred(progress: Progress) -> None:
+def test_the_line_of_the_last_file_shows_100_percent(progress: Progress) -> None:
     lines = [progress.finish_test(nodeid) for nodeid in (FIRST, SECOND, OTHER)]
     assert str(lines[-1]).startswith("[100%] tests/unit/test_b.py")

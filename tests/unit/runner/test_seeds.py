@@ -20,7 +20,7 @@ def test_another_run_seed_draws_other_seeds(monkeypatch: pytest.MonkeyPatch) -> 
     assert draw_seeds("kills") != before
 
 
-def test_a_run_without_a_seed_is_given_one_for_its_workers(
+def test_a_run_without_a_seed_draws_one_for_all_its_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(SEED_VARIABLE)

@@ -1,4 +1,4 @@
-"""Tests of the test support for API processes that die and are started again."""
+"""Tests of the test support for API processes that are killed and restarted."""
 
 import asyncio
 from contextlib import closing
@@ -11,27 +11,29 @@ from tests.support.faults.faulty_gateway import ProcessKilled
 from tests.support.wait.eventually import eventually
 
 
-async def for_ever() -> None:
+async def run_until_cancelled() -> None:
     await asyncio.Event().wait()
 
 
-RESTING = SimpleNamespace(run=for_ever)
+IDLE_TASK = SimpleNamespace(run=run_until_cancelled)
 
 
-async def dying_when_cancelled() -> None:
+async def die_when_cancelled() -> None:
     try:
-        await for_ever()
+        await run_until_cancelled()
     finally:
         raise ProcessKilled
 
 
-async def test_a_process_that_dies_while_the_test_ends_is_not_started_again() -> None:
+async def test_a_process_that_dies_at_the_end_of_a_test_is_not_restarted() -> None:
     started = []
 
     def start() -> KubeServices:
         started.append(True)
-        operation_tasks = SimpleNamespace(run=dying_when_cancelled)
-        return cast(KubeServices, SimpleNamespace(operation_tasks=operation_tasks, resumer=RESTING))
+        operation_tasks = SimpleNamespace(run=die_when_cancelled)
+        return cast(
+            KubeServices, SimpleNamespace(operation_tasks=operation_tasks, resumer=IDLE_TASK)
+        )
 
     replicas = ApiReplicas(start)
 
@@ -39,9 +41,9 @@ async def test_a_process_that_dies_while_the_test_ends_is_not_started_again() ->
         return replicas.alive
 
     async with asyncio.TaskGroup() as group:
-        kept = group.create_task(replicas.run_replica())
+        replica = group.create_task(replicas.run_replica())
         with closing(replicas):
             await eventually(alive)
-        kept.cancel()
+        replica.cancel()
 
     assert len(started) == 1

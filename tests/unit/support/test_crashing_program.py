@@ -1,4 +1,4 @@
-"""Tests of the crashing program: it does nothing after its crash, even in mid-action."""
+"""Tests of the crashing program: it does nothing after its crash, also in the middle of a step."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,51 +7,53 @@ import pytest
 
 from tests.support.faults.crashing_program import AwaitSide, CrashingProgram, enable_crashes
 
-Told = list[str]
+Steps = list[str]
 
 
-async def invocation(told: Told) -> None:
+async def invocation(steps: Steps) -> None:
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(child(told))
-            told.append("begun")
+            group.create_task(child(steps))
+            steps.append("begun")
             await asyncio.sleep(0)
-            told.append("over")
+            steps.append("over")
     finally:
-        told.append("unwound")
+        steps.append("unwound")
 
 
-async def child(told: Told) -> None:
+async def child(steps: Steps) -> None:
     await asyncio.sleep(0)
-    told.append("child")
+    steps.append("child")
 
 
-async def others(told: Told) -> None:
+async def others(steps: Steps) -> None:
     for _ in range(9):
         await asyncio.sleep(0)
-        told.append("other")
+        steps.append("other")
 
 
-async def program_of(told: Told) -> None:
+async def run_tasks(steps: Steps) -> None:
     async with asyncio.TaskGroup() as group:
-        group.create_task(others(told))
-        group.create_task(invocation(told))
+        group.create_task(others(steps))
+        group.create_task(invocation(steps))
 
 
-async def lived(at: int, moment: AwaitSide, strike: Callable[[], None] | None = None) -> Told:
+async def run_until_crash(
+    at: int, moment: AwaitSide, strike: Callable[[], None] | None = None
+) -> Steps:
     """Run a program until it crashes at the given point; return all that it recorded."""
-    told = Told()
+    steps = Steps()
     with enable_crashes(asyncio.get_running_loop()):
         program = CrashingProgram(invocation, at, moment, strike)
-        async with program.run(program_of(told)):
+        async with program.run(run_tasks(steps)):
             for _ in range(20):
                 await asyncio.sleep(0)
-            said = list(told)
-    return said
+            recorded = list(steps)
+    return recorded
 
 
 @pytest.mark.parametrize(
-    ("at", "moment", "said"),
+    ("at", "moment", "expected"),
     [
         (1, AwaitSide.SUSPENDED, {"begun"}),
         (1, AwaitSide.RESUMED, {"begun"}),
@@ -63,18 +65,18 @@ async def lived(at: int, moment: AwaitSide, strike: Callable[[], None] | None = 
     ],
 )
 async def test_a_crashed_program_runs_nothing_after_its_last_await(
-    at: int, moment: AwaitSide, said: set[str]
+    at: int, moment: AwaitSide, expected: set[str]
 ) -> None:
-    assert set(await lived(at, moment)) - {"other"} == said
+    assert set(await run_until_crash(at, moment)) - {"other"} == expected
 
 
 async def test_tasks_that_are_not_counted_crash_with_the_program() -> None:
-    assert (await lived(1, AwaitSide.SUSPENDED)).count("other") < 9
-    assert (await lived(99, AwaitSide.SUSPENDED)).count("other") == 9
+    assert (await run_until_crash(1, AwaitSide.SUSPENDED)).count("other") < 9
+    assert (await run_until_crash(99, AwaitSide.SUSPENDED)).count("other") == 9
 
 
 async def test_an_injected_fault_other_than_a_crash_keeps_the_program_alive() -> None:
-    struck = Told()
-    said = await lived(2, AwaitSide.RESUMED, lambda: struck.append("now"))
-    assert (struck, said[-1]) == (["now"], "other")
-    assert "unwound" in said
+    faults = Steps()
+    recorded = await run_until_crash(2, AwaitSide.RESUMED, lambda: faults.append("now"))
+    assert (faults, recorded[-1]) == (["now"], "other")
+    assert "unwound" in recorded

@@ -60,7 +60,7 @@ def test_a_signal_raises_keyboard_interrupt(
     assert not caplog.messages
 
 
-def test_work_that_is_interrupted_ends_in_its_own_way(interruption: InterruptHandler) -> None:
+def test_interrupted_work_runs_its_clean_up(interruption: InterruptHandler) -> None:
     ended = []
 
     async def work() -> None:
@@ -75,7 +75,7 @@ def test_work_that_is_interrupted_ends_in_its_own_way(interruption: InterruptHan
     assert ended
 
 
-def test_without_a_signal_the_work_goes_to_its_end(interruption: InterruptHandler) -> None:
+def test_work_without_a_signal_runs_to_its_end(interruption: InterruptHandler) -> None:
     done = []
 
     async def work() -> None:

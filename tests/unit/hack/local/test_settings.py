@@ -27,24 +27,24 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return ports
 
 
-def choose(runs: set[str]) -> LocalSettings:
-    return with_usable_ports(LocalSettings(), runs.__contains__, random.Random(1))
+def settings_for(running: set[str]) -> LocalSettings:
+    return with_usable_ports(LocalSettings(), running.__contains__, random.Random(1))
 
 
-def test_free_ports_are_the_preferred_ones(taken: set[int]) -> None:
-    assert choose(set()).ports == PREFERRED_PORTS
+def test_free_preferred_ports_are_used(taken: set[int]) -> None:
+    assert settings_for(set()).ports == PREFERRED_PORTS
 
 
 def test_a_taken_port_is_replaced_and_the_others_stay(taken: set[int]) -> None:
     taken.add(8080)
-    ports = choose(set()).ports
+    ports = settings_for(set()).ports
     assert ports["runtime-api"] != 8080
     assert {**ports, "runtime-api": 8080} == PREFERRED_PORTS
 
 
-def test_a_port_that_our_own_process_holds_is_kept(taken: set[int]) -> None:
+def test_a_port_of_a_running_process_of_the_system_is_kept(taken: set[int]) -> None:
     taken |= {8080, 4222, 8222}
-    assert choose({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
+    assert settings_for({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
 
 
 def test_the_first_ports_of_a_configured_range_are_preferred(
@@ -52,13 +52,13 @@ def test_the_first_ports_of_a_configured_range_are_preferred(
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
     taken.add(9000)
-    ports = choose(set()).ports
+    ports = settings_for(set()).ports
     assert ports["runtime-api"] in range(9000 + NAMED_PORT_COUNT, 9200)
     assert sorted(ports.values())[:-1] == list(range(9001, 9000 + len(PREFERRED_PORTS)))
 
 
 @pytest.mark.parametrize("text", ["9000", "9000-", "9100-9000", "9000-9019", "65000-66000", "a-b"])
-def test_a_range_that_cannot_be_used_is_refused_with_an_example(
+def test_an_invalid_port_range_is_refused_with_an_example(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, text)
@@ -66,16 +66,16 @@ def test_a_range_that_cannot_be_used_is_refused_with_an_example(
         LocalSettings()
 
 
-def test_when_every_port_is_taken_the_range_is_named(
+def test_the_error_names_the_range_when_every_port_is_in_use(
     taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
     taken.update(range(9000, 9200))
     with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are in use"):
-        choose(set())
+        settings_for(set())
 
 
-def test_settings_are_what_was_saved_and_have_every_port(tmp_path: Path) -> None:
+def test_loaded_settings_are_the_saved_ones_with_all_ports(tmp_path: Path) -> None:
     settings.save_settings(tmp_path, LocalSettings("kind", Fleet(2, 3), {"etcd": 1}))
     expected = LocalSettings("kind", Fleet(2, 3), {**PREFERRED_PORTS, "etcd": 1})
     assert settings.load_settings(tmp_path) == expected

@@ -17,7 +17,7 @@ from hack.podrunner.pod_status import ObservedContainer, is_pod_ready, pod_statu
 RUNNING = ObservedContainer(started_at="now", is_ready=True)
 
 
-def a_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spec: Any) -> Pod:
+def new_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spec: Any) -> Pod:
     """Return a pod with a program and a sidecar; by default the pod has a node."""
     program = {
         "name": "unit",
@@ -48,17 +48,17 @@ def a_pod(image: str = "local/echo", labels: dict[str, str] | None = None, **spe
 @pytest.mark.parametrize(
     ("pod", "expected"),
     [
-        (a_pod(), True),
-        (a_pod("example/echo"), False),
-        (a_pod(labels={"sim.local/mode": "crash-loop"}), False),
-        (a_pod(nodeName=""), False),
+        (new_pod(), True),
+        (new_pod("example/echo"), False),
+        (new_pod(labels={"sim.local/mode": "crash-loop"}), False),
+        (new_pod(nodeName=""), False),
     ],
 )
 def test_pods_of_local_images_on_a_node_have_processes(pod: Pod, expected: bool) -> None:
     assert runs_as_processes(pod) is expected
 
 
-def test_an_image_is_its_program_unless_the_pod_names_another() -> None:
+def test_an_image_has_a_default_command_unless_the_container_has_one() -> None:
     echo = Container(name="unit", image="local/echo")
     other = Container(name="unit", image="local/mine", command=("python", "-m"), args=("mine",))
     assert container_command(echo) == (sys.executable, "-m", "serverless.framework.echo")
@@ -67,15 +67,15 @@ def test_an_image_is_its_program_unless_the_pod_names_another() -> None:
         container_command(Container(name="unit", image="local/mine"))
 
 
-def test_paths_in_volumes_are_those_of_the_pod_s_folder() -> None:
-    pod = a_pod()
+def test_volume_paths_in_the_environment_are_relative_to_the_pod_directory() -> None:
+    pod = new_pod()
     (program,) = pod.spec.containers
-    found = container_environment(program, PodDirectory(Path("/home"), pod), {}, {})
-    assert found == {"SOCKET": "1/f.sock", "PLAIN": "0/fx"}
+    environment = container_environment(program, PodDirectory(Path("/home"), pod), {}, {})
+    assert environment == {"SOCKET": "1/f.sock", "PLAIN": "0/fx"}
 
 
 @pytest.mark.parametrize(
-    ("value", "here"),
+    ("value", "expected"),
     [
         ("0.0.0.0:9809", "127.0.0.1:20001"),
         (":9809", "127.0.0.1:20001"),
@@ -84,20 +84,20 @@ def test_paths_in_volumes_are_those_of_the_pod_s_folder() -> None:
         ("nats://0.0.0.0:9809", "nats://0.0.0.0:9809"),
     ],
 )
-def test_only_what_listens_on_a_port_of_the_pod_is_moved(value: str, here: str) -> None:
-    assert pod_ports.map_listen_address(value, {9809: 20001}) == here
+def test_only_listen_addresses_on_ports_of_the_pod_are_mapped(value: str, expected: str) -> None:
+    assert pod_ports.map_listen_address(value, {9809: 20001}) == expected
 
 
-def test_a_pod_is_ready_with_its_program_and_its_sidecar() -> None:
-    pod = a_pod()
+def test_a_pod_is_ready_when_its_program_and_its_sidecar_are() -> None:
+    pod = new_pod()
     assert not is_pod_ready(pod, {"unit": RUNNING})
     assert is_pod_ready(pod, {"unit": RUNNING, "worker": RUNNING})
 
 
 def test_a_pod_is_pending_until_its_program_was_started_once() -> None:
     crashed = ObservedContainer(restarts=1, exit_code=137, waiting_reason="CrashLoopBackOff")
-    assert pod_status(a_pod(), {"worker": RUNNING})["phase"] == "Pending"
-    status = pod_status(a_pod(), {"worker": RUNNING, "unit": crashed})
+    assert pod_status(new_pod(), {"worker": RUNNING})["phase"] == "Pending"
+    status = pod_status(new_pod(), {"worker": RUNNING, "unit": crashed})
     (program,), (sidecar,) = status["containerStatuses"], status["initContainerStatuses"]
     assert (status["phase"], program["restartCount"], sidecar["ready"]) == ("Running", 1, True)
     assert program["state"]["waiting"]["reason"] == "CrashLoopBackOff"

@@ -12,7 +12,7 @@ from hack.cluster.errors import ClusterError
 ETCD = PROGRAMS[0]
 
 
-def a_go(folder: Path, script: str) -> Path:
+def write_go(folder: Path, script: str) -> Path:
     """Write a fake go command that writes its output file as `script` says."""
     path = folder / "go"
     path.write_text(
@@ -28,19 +28,19 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_finished_build_is_in_the_cache(tmp_path: Path) -> None:
-    build_program(a_go(tmp_path, 'echo whole > "$out"'), ETCD, "etcd")
+    build_program(write_go(tmp_path, 'echo whole > "$out"'), ETCD, "etcd")
     assert cached_path(ETCD).read_text() == "whole\n"
 
 
-def test_a_failed_build_says_what_the_compiler_said_and_leaves_nothing(tmp_path: Path) -> None:
-    go = a_go(tmp_path, 'echo half > "$out"; echo no such module >&2; exit 1')
+def test_a_failed_build_reports_the_compiler_error_and_leaves_no_file(tmp_path: Path) -> None:
+    go = write_go(tmp_path, 'echo half > "$out"; echo no such module >&2; exit 1')
     with pytest.raises(ClusterError, match="no such module"):
         build_program(go, ETCD, "etcd")
     assert list(cached_path(ETCD).parent.iterdir()) == []
 
 
-def test_a_build_that_dies_half_way_leaves_nothing(tmp_path: Path) -> None:
-    go = a_go(tmp_path, 'echo half > "$out"; kill -9 $$')
+def test_a_killed_build_leaves_no_file(tmp_path: Path) -> None:
+    go = write_go(tmp_path, 'echo half > "$out"; kill -9 $$')
     with pytest.raises(ClusterError):
         build_program(go, ETCD, "etcd")
     assert list(cached_path(ETCD).parent.iterdir()) == []
