@@ -27,7 +27,7 @@ def kind_cluster() -> Iterator[Any]:
     if absent:
         pytest.skip(f"not installed: {', '.join(absent)}")
     if not images.is_builder_usable("docker"):
-        pytest.skip("there is no Docker engine: docker info fails")
+        pytest.skip("no Docker engine runs: docker info fails")
     from pytest_kind.cluster import KindCluster  # noqa: PLC0415 - it warns when it is imported
 
     paths = {program: Path(shutil.which(program) or program) for program in REQUIRED_PROGRAMS}

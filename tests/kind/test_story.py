@@ -12,12 +12,17 @@ from tests.support.wait.eventually import eventually
 pytestmark = pytest.mark.timeout(1800)
 
 IMAGE = "registry.k8s.io/e2e-test-images/agnhost:2.47"
-SERVE = {"args": ["netexec", "--http-port=8080"], "ports": [{"name": "web", "port": 8080}]}
-PATIENCE = 300.0
+SERVER_TEMPLATE = {
+    "args": ["netexec", "--http-port=8080"],
+    "ports": [{"name": "web", "port": 8080}],
+}
+TIMEOUT_SECONDS = 300.0
 SPEC = {"specName": "trial", "memory": "64Mi", "cpu": "50m"}
 
 
-async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed_cluster: Any) -> None:
+async def test_stock_becomes_a_unit_with_a_storage_and_both_are_deleted(
+    deployed_cluster: Any,
+) -> None:
     with deployed_cluster.port_forward("service/runtime-api", 8080, "-n", "runtime-system") as port:
         api = ApiClient(f"http://127.0.0.1:{port}")
         seed = {"operationID": "kind-seed", "replicas": 1, **SPEC}
@@ -26,43 +31,45 @@ async def test_stock_becomes_a_machine_with_files_and_goes_again(deployed_cluste
         assert (await api.post(STORAGES, storage)).status == 201
         await eventually(
             lambda: api.get(f"{STOCK}?phase=Ready"),
-            lambda seen: seen.data,
-            timeout_seconds=PATIENCE,
+            lambda response: response.data,
+            timeout_seconds=TIMEOUT_SECONDS,
         )
-        order = {
+        unit_body = {
             "operationID": "kind-unit",
             "name": "machine",
             "specName": SPEC["specName"],
             "image": IMAGE,
-            "template": SERVE,
+            "template": SERVER_TEMPLATE,
             "storageMounts": [{"name": "files", "mountPath": "/data"}],
         }
-        assert (await api.post(UNITS, order)).status == 201
+        assert (await api.post(UNITS, unit_body)).status == 201
         await eventually(
             lambda: api.get(f"{UNITS}/machine"),
-            lambda seen: seen.data["phase"] == "Ready",
-            timeout_seconds=PATIENCE,
+            lambda response: response.data["phase"] == "Ready",
+            timeout_seconds=TIMEOUT_SECONDS,
         )
         assert "/data" in mounts_in(deployed_cluster)
-        await gone(api, f"{UNITS}/machine")
-        await gone(api, f"{STORAGES}/files")
+        await delete_and_wait(api, f"{UNITS}/machine")
+        await delete_and_wait(api, f"{STORAGES}/files")
 
 
 def mounts_in(cluster: Any) -> str:
     """Return the mounts that the user's own program sees."""
-    seen: str = cluster.kubectl(
+    mounts: str = cluster.kubectl(
         "exec", "-n", "runtime-instance", "deployment/unit-machine", "--", "cat", "/proc/mounts"
     )
-    return seen
+    return mounts
 
 
-async def gone(api: ApiClient, place: str) -> None:
+async def delete_and_wait(api: ApiClient, path: str) -> None:
     await eventually(
-        lambda: api.delete(place), lambda seen: seen.status == 404, timeout_seconds=PATIENCE
+        lambda: api.delete(path),
+        lambda response: response.status == 404,
+        timeout_seconds=TIMEOUT_SECONDS,
     )
 
 
-def test_product_processes_run_as_the_nobody_user_on_a_read_only_root(
+def test_product_processes_run_as_an_unprivileged_user_on_a_read_only_root(
     deployed_cluster: Any,
 ) -> None:
     listed = deployed_cluster.kubectl("get", "pods", "-n", "runtime-system", "-o", "json")

@@ -13,14 +13,14 @@ from hack.local import product_processes
 from tests.support.cluster.product_processes import run_product_process
 from tests.support.http.get import get
 
-LONGEST_RUN_SECONDS = 60.0
+MAX_RUN_SECONDS = 60.0
 
 
 def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
     """Run a controller that is expected to exit by itself."""
     command = [sys.executable, "-W", "error", "-m", "controller", *flags]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=LONGEST_RUN_SECONDS, check=False
+        command, capture_output=True, text=True, timeout=MAX_RUN_SECONDS, check=False
     )
 
 
@@ -36,30 +36,30 @@ def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: str) -> None:
-    ended = run_to_end(*flags)
-    assert ended.returncode == 2
-    assert message in ended.stderr
+def test_invalid_configuration_exits_with_2_and_the_reason(flags: list[str], message: str) -> None:
+    result = run_to_end(*flags)
+    assert result.returncode == 2
+    assert message in result.stderr
 
 
-def test_an_unknown_key_ends_with_2_and_is_named(tmp_path: Path) -> None:
+def test_an_unknown_key_exits_with_2_and_its_name(tmp_path: Path) -> None:
     (tmp_path / "controller.yaml").write_text("probeAdr: ':1'")
-    ended = run_to_end("--config", str(tmp_path / "controller.yaml"))
-    assert ended.returncode == 2
-    assert "probeAdr: there is no such key; did you mean probeAddr?" in ended.stderr
+    result = run_to_end("--config", str(tmp_path / "controller.yaml"))
+    assert result.returncode == 2
+    assert "probeAdr: there is no such key; did you mean probeAddr?" in result.stderr
 
 
-def test_a_taken_port_ends_with_1_and_is_named(installed_control_plane: ControlPlane) -> None:
+def test_a_port_in_use_exits_with_1_and_its_address(installed_control_plane: ControlPlane) -> None:
     kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        ended = run_to_end("--kubeconfig", kubeconfig, "--probe-addr", address)
-    assert ended.returncode == 1
-    assert f"cannot listen on {address}" in ended.stderr
+        result = run_to_end("--kubeconfig", kubeconfig, "--probe-addr", address)
+    assert result.returncode == 1
+    assert f"cannot listen on {address}" in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_ends_the_process_cleanly(
+async def test_a_signal_stops_the_controller_cleanly(
     installed_control_plane: ControlPlane, tmp_path: Path, number: signal.Signals
 ) -> None:
     kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
@@ -70,7 +70,7 @@ async def test_a_signal_ends_the_process_cleanly(
     assert "event=stopped" in controller.process.log_tail()
 
 
-async def test_probes_and_metrics_may_have_an_address_each(
+async def test_probes_and_metrics_can_have_different_addresses(
     installed_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     changes = {

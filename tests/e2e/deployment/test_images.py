@@ -1,6 +1,6 @@
-"""The steps of the Dockerfiles, run here: the build in a clean folder, programs as user nobody.
+"""The steps of the Dockerfiles, run here: a clean build, and programs as an unprivileged user.
 
-No image is built: that needs a container engine, and `tests/kind` builds images where there is one.
+No image is built, because that needs a container engine; `tests/kind` builds images.
 """
 
 import asyncio
@@ -31,20 +31,22 @@ from tests.support.checks.dockerfile import (
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
-NOBODY = 65532
+IMAGE_USER = 65532
 DOCKERFILES = sorted(ROOT.glob("Dockerfile.*"))
 OFF = ("--kube-mode", "off", "--http-addr")
 
 
-def is_usable_by_nobody(python: Path) -> bool:
+def is_usable_by_image_user(python: Path) -> bool:
     """Return whether the interpreter has our version and can be run by an unprivileged user."""
-    question = "import sys; print(*sys.version_info[:2])"
-    command = (str(python), "-c", question)
+    script = "import sys; print(*sys.version_info[:2])"
+    command = (str(python), "-c", script)
     try:
-        answer = subprocess.run(command, user=NOBODY, capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            command, user=IMAGE_USER, capture_output=True, text=True, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return False
-    return answer.stdout.split() == [str(part) for part in sys.version_info[:2]]
+    return result.stdout.split() == [str(part) for part in sys.version_info[:2]]
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +59,16 @@ def python() -> Path:
         Path("/usr/local/bin/python3"),
         Path("/usr/bin/python3"),
     )
-    found = next((each for each in known if is_usable_by_nobody(each)), None)
-    if found is None:
-        pytest.skip(f"no Python {sys.version_info[0]}.{sys.version_info[1]} that everybody may run")
-    return found
+    usable = next((path for path in known if is_usable_by_image_user(path)), None)
+    if usable is None:
+        pytest.skip(
+            f"no Python {sys.version_info[0]}.{sys.version_info[1]} that every user may run"
+        )
+    return usable
 
 
 @pytest.fixture(scope="module")
-def built(python: Path) -> Iterator[Path]:
+def image_tree(python: Path) -> Iterator[Path]:
     """Return the read-only tree that the build stage of the controller leaves."""
     root = Path(tempfile.mkdtemp(prefix="gpu-runtime-image-"))
     root.chmod(0o755)
@@ -83,11 +87,11 @@ def clean_environment() -> dict[str, str]:
 
 
 @contextmanager
-def copied(built: Path) -> Iterator[Path]:
+def writable_copy(image_tree: Path) -> Iterator[Path]:
     """Create a writable copy of the tree for the length of the block."""
     with tempfile.TemporaryDirectory(prefix="gpu-runtime-image-") as folder:
         Path(folder).chmod(0o755)
-        shutil.copytree(built / "venv", Path(folder) / "venv", symlinks=True)
+        shutil.copytree(image_tree / "venv", Path(folder) / "venv", symlinks=True)
         for path in Path(folder).rglob("*"):
             if not path.is_symlink():
                 path.chmod(path.stat().st_mode | 0o200)
@@ -100,15 +104,15 @@ def make_read_only(root: Path) -> None:
             path.chmod(path.stat().st_mode & 0o7555)
 
 
-def started(built: Path, final: list[Instruction], *flags: str) -> subprocess.Popen[str]:
+def start_program(image_tree: Path, final: list[Instruction], *flags: str) -> subprocess.Popen[str]:
     """Run the entry point of an image as its user, in an empty folder without write permission."""
     _, *entry = last_instruction(final, "ENTRYPOINT").words
     return subprocess.Popen(
-        (str(built / "venv/bin/python"), *entry, *flags),
-        user=NOBODY,
-        group=NOBODY,
+        (str(image_tree / "venv/bin/python"), *entry, *flags),
+        user=IMAGE_USER,
+        group=IMAGE_USER,
         extra_groups=(),
-        cwd=built,
+        cwd=image_tree,
         env=with_run_mark({"HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONUNBUFFERED": "1"}),  # noqa: S108
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -121,37 +125,37 @@ def files_of(root: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
-def test_hadolint_has_nothing_to_say(dockerfile: Path) -> None:
+def test_hadolint_reports_no_problem(dockerfile: Path) -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
     if not hadolint.exists():
         pytest.skip(f"{hadolint} is missing; run: make venv")
-    done = subprocess.run((hadolint, dockerfile), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    result = subprocess.run((hadolint, dockerfile), capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
-def test_an_image_runs_as_the_nobody_user_on_a_pinned_base(dockerfile: Path) -> None:
+def test_an_image_runs_as_an_unprivileged_user_on_a_pinned_base(dockerfile: Path) -> None:
     build, final = parse_stages(dockerfile)
     bases = {stage[0].words[0] for stage in (build, final)}
     assert len(bases) == 1
     assert all(base.count(".") == 2 for base in bases), "the base is pinned to a patch release"
-    assert last_instruction(final, "USER").arguments == f"{NOBODY}:{NOBODY}"
+    assert last_instruction(final, "USER").arguments == f"{IMAGE_USER}:{IMAGE_USER}"
     assert last_instruction(final, "ENTRYPOINT").words[:2] == ["python", "-m"]
     assert "/healthz" in last_instruction(final, "HEALTHCHECK").arguments
     assert "install " not in last_instruction(final, "RUN").arguments.replace("uninstall ", ""), (
-        "nothing is installed where it runs"
+        "the final stage installs nothing"
     )
 
 
-def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
+def test_the_install_tools_of_the_base_image_are_removed(tmp_path: Path) -> None:
     """Use a folder in place of /usr/local of the base image, with the packages of its Python."""
-    (command,) = {last_instruction(parse_stages(each)[1], "RUN").arguments for each in DOCKERFILES}
+    (command,) = {last_instruction(parse_stages(path)[1], "RUN").arguments for path in DOCKERFILES}
     base = tmp_path / "local"
     venv.create(base, with_pip=True)
     library = base / "lib" / "python{}.{}".format(*sys.version_info[:2])
     (library / "ensurepip").mkdir()
-    there, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
-    subprocess.run(("/bin/sh", "-ec", there), env=with_run_mark({"PATH": path}), check=True)
+    script, path = command.replace("/usr/local", str(base)), f"{base / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(("/bin/sh", "-ec", script), env=with_run_mark({"PATH": path}), check=True)
 
     assert not list(library.glob("site-packages/*.dist-info"))
     assert not (library / "ensurepip").exists()
@@ -159,48 +163,50 @@ def test_the_tools_of_the_base_are_taken_out(tmp_path: Path) -> None:
 
 
 def test_the_images_are_built_in_the_same_way() -> None:
-    builds = [parse_stages(each)[0] for each in DOCKERFILES]
+    builds = [parse_stages(path)[0] for path in DOCKERFILES]
     shortest = min(builds, key=len)
     assert all(build[: len(shortest)] == shortest for build in builds)
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.suffix[1:])
-def test_an_entry_point_explains_itself(built: Path, dockerfile: Path, python: Path) -> None:
+def test_an_entry_point_prints_its_usage(image_tree: Path, dockerfile: Path, python: Path) -> None:
     """Run on the tree of the image; apply the steps that differ from the controller's to a copy."""
     build, final = parse_stages(dockerfile)
-    own = build[len(parse_stages(ROOT / "Dockerfile.controller")[0]) :]
-    with copied(built) if own else nullcontext(built) as tree:
-        StageDirectory(tree, ROOT, python).execute(own, clean_environment())
+    extra_steps = build[len(parse_stages(ROOT / "Dockerfile.controller")[0]) :]
+    with writable_copy(image_tree) if extra_steps else nullcontext(image_tree) as tree:
+        StageDirectory(tree, ROOT, python).execute(extra_steps, clean_environment())
         make_read_only(tree)
         before = files_of(tree)
-        with started(tree, final, "--help") as program:
-            said, _ = program.communicate(timeout=60)
+        with start_program(tree, final, "--help") as program:
+            output, _ = program.communicate(timeout=60)
 
-        assert (program.returncode, said.split()[0]) == (0, "usage:"), said
+        assert (program.returncode, output.split()[0]) == (0, "usage:"), output
         assert files_of(tree) == before
 
 
-async def test_the_api_runs_as_the_nobody_user_on_a_read_only_filesystem(built: Path) -> None:
+async def test_the_api_runs_as_an_unprivileged_user_on_a_read_only_filesystem(
+    image_tree: Path,
+) -> None:
     _, final = parse_stages(ROOT / "Dockerfile.api")
     address = f"{HOST}:{new_port()}"
-    before = files_of(built)
-    with started(built, final, *OFF, address) as program:
+    before = files_of(image_tree)
+    with start_program(image_tree, final, *OFF, address) as program:
         try:
             await eventually(lambda: get(f"http://{address}/healthz"), tolerate=OSError)
             health = (await get(f"http://{address}/api/v1/health"))[1]
         finally:
             program.send_signal(signal.SIGTERM)
-            said, _ = await asyncio.to_thread(program.communicate, timeout=60)
+            output, _ = await asyncio.to_thread(program.communicate, timeout=60)
 
-    assert program.returncode == 0, said
+    assert program.returncode == 0, output
     assert health["data"]["version"] == product_version()
-    assert files_of(built) == before
+    assert files_of(image_tree) == before
 
 
-def test_the_image_has_no_development_dependencies(built: Path) -> None:
-    (library,) = (built / "venv/lib").iterdir()
-    found = {
+def test_the_image_has_no_development_dependencies(image_tree: Path) -> None:
+    (library,) = (image_tree / "venv/lib").iterdir()
+    names = {
         path.name.partition("-")[0].lower() for path in library.glob("site-packages/*.dist-info")
     }
-    assert "gpu_runtime" in found
-    assert not found & {"pip", "setuptools", "pytest", "mypy", "ruff", "hypothesis", "uv"}
+    assert "gpu_runtime" in names
+    assert not names & {"pip", "setuptools", "pytest", "mypy", "ruff", "hypothesis", "uv"}

@@ -19,7 +19,7 @@ from shared.config.metrics_tls import MetricsTLSConfig, metrics_ssl_context
 from tests.support.wait.eventually import eventually
 
 HOST = "127.0.0.1"
-LEAF = CertificateRequest("server", "metrics", addresses=(HOST,))
+SERVER_CERTIFICATE = CertificateRequest("server", "metrics", addresses=(HOST,))
 
 
 async def metrics(url: str, trusted: CertificateAuthority) -> str:
@@ -32,26 +32,28 @@ async def metrics(url: str, trusted: CertificateAuthority) -> str:
         return await response.text()
 
 
-async def test_metrics_are_served_with_the_certificate_that_is_there_now(
+async def test_metrics_are_served_with_the_renewed_certificate(
     tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
 ) -> None:
     first, second = (
         certificate_authority(tmp_path / "first"),
         certificate_authority(tmp_path / "second"),
     )
-    certificate, key = first.issue(LEAF)
-    probes, served = Address(HOST, unused_tcp_port_factory()), unused_tcp_port_factory()
+    certificate, key = first.issue(SERVER_CERTIFICATE)
+    probes, metrics_port = Address(HOST, unused_tcp_port_factory()), unused_tcp_port_factory()
     config = MetricsTLSConfig(cert_file=str(certificate), key_file=str(key))
-    tls = metrics_ssl_context(config, probes, Address(HOST, served))
+    tls = metrics_ssl_context(config, probes, Address(HOST, metrics_port))
     registry = CollectorRegistry()
-    Gauge("answer", "What was asked.", registry=registry).set(42)
-    url = f"https://{HOST}:{served}"
-    async with ProbeServer(registry, lambda: ()).serve((HOST, probes.port), (HOST, served), tls):
+    Gauge("answer", "An example.", registry=registry).set(42)
+    url = f"https://{HOST}:{metrics_port}"
+    async with ProbeServer(registry, lambda: ()).serve(
+        (HOST, probes.port), (HOST, metrics_port), tls
+    ):
         assert "answer 42.0" in await metrics(url, first)
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await metrics(url, second)
 
-        new_certificate, new_key = second.issue(LEAF)
+        new_certificate, new_key = second.issue(SERVER_CERTIFICATE)
         certificate.write_bytes(new_certificate.read_bytes())
         key.write_bytes(new_key.read_bytes())
         renewed = await eventually(lambda: metrics(url, second), tolerate=aiohttp.ClientError)

@@ -15,27 +15,27 @@ CASES = ROOT / "tests" / "e2e" / "deployment" / "alerts.yaml"
 
 @pytest.fixture(scope="module")
 def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
+    path = shutil.which("promtool")
+    if path is None:
         pytest.skip("promtool is not installed; on Debian it is in the package prometheus")
-    return found
+    return path
 
 
-def said_by(*command: str, folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def run_checked(*command: str, folder: Path) -> str:
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
-def test_prometheus_takes_the_rules(promtool: str, tmp_path: Path) -> None:
+def test_prometheus_accepts_the_rules(promtool: str, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rule_groups()))
-    assert "rules found" in said_by(promtool, "check", "rules", "rules.yaml", folder=tmp_path)
+    assert "rules found" in run_checked(promtool, "check", "rules", "rules.yaml", folder=tmp_path)
 
 
-def test_alerts_fire_when_they_should_and_only_then(promtool: str, tmp_path: Path) -> None:
+def test_alerts_fire_exactly_in_their_cases(promtool: str, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rule_groups()))
     shutil.copy(CASES, tmp_path)
-    assert "SUCCESS" in said_by(promtool, "test", "rules", CASES.name, folder=tmp_path)
+    assert "SUCCESS" in run_checked(promtool, "test", "rules", CASES.name, folder=tmp_path)
 
 
 def test_every_alert_has_a_case_in_which_it_fires() -> None:

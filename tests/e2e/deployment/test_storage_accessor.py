@@ -26,8 +26,8 @@ async def files(tmp_path: Path) -> Path:
 @pytest.fixture
 async def address(files: Path, tmp_path: Path) -> AsyncIterator[str]:
     port = str(new_port())
-    places = {"python": sys.executable, str(ACCESSOR_PORT): port, DATA_DIR: str(files)}
-    arguments = (*(places.get(each, each) for each in SERVER_COMMAND), "--bind", HOST)
+    replacements = {"python": sys.executable, str(ACCESSOR_PORT): port, DATA_DIR: str(files)}
+    arguments = (*(replacements.get(word, word) for word in SERVER_COMMAND), "--bind", HOST)
     process = Process(Command("accessor", arguments), tmp_path / "home")
     process.start()
     try:
@@ -51,9 +51,9 @@ async def test_the_accessor_refuses_writes(address: str, files: Path, method: st
     path = "/models/weights.bin"
     async with (
         aiohttp.ClientSession(address) as session,
-        session.request(method, path, data=b"x") as answer,
+        session.request(method, path, data=b"x") as response,
     ):
-        assert answer.status == 501
+        assert response.status == 501
     assert (files / "models" / "weights.bin").read_bytes() == b"\x00\x01 weights"
 
 
@@ -61,6 +61,6 @@ async def test_the_accessor_refuses_writes(address: str, files: Path, method: st
 async def test_the_accessor_serves_no_file_outside_the_storage(address: str, path: str) -> None:
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"{address}{path}", allow_redirects=False) as answer,
+        session.get(f"{address}{path}", allow_redirects=False) as response,
     ):
-        assert answer.status == 404
+        assert response.status == 404

@@ -81,8 +81,8 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> WheelE
 def worker_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> WheelEnvironment:
     """Create the environment that remains in the worker's image."""
     locked = locked_distributions(ROOT / "requirements-runtime.lock")
-    kept = locked - uninstalled_distributions(WORKER_DOCKERFILE)
-    return WheelEnvironment(tmp_path_factory.mktemp("worker"), wheel, kept)
+    remaining = locked - uninstalled_distributions(WORKER_DOCKERFILE)
+    return WheelEnvironment(tmp_path_factory.mktemp("worker"), wheel, remaining)
 
 
 def test_the_wheel_contains_every_file_of_the_packages_and_nothing_else(wheel: Path) -> None:
@@ -111,7 +111,7 @@ def test_all_modules_are_imported_from_the_wheel(environment: WheelEnvironment) 
     assert elsewhere == {}
 
 
-def test_every_module_that_is_run_by_name_is_in_the_wheel(environment: WheelEnvironment) -> None:
+def test_every_module_that_a_command_runs_is_in_the_wheel(environment: WheelEnvironment) -> None:
     """Check all modules that are run with `python -m`.
 
     These are named by documents, Dockerfiles, tools and the local processes.

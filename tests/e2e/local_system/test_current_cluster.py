@@ -42,7 +42,7 @@ async def test_make_up_with_consent_installs_and_runs_the_product_in_the_current
     assert system.running_pids().keys() == OURS
     _, health = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
     assert health["data"]["nodeCount"] == 4
-    await eventually(lambda: system.run_command("status"), lambda seen: seen[0] == 0)
+    await eventually(lambda: system.run_command("status"), lambda result: result[0] == 0)
     assert "kubectl delete -k" in await system.down()
     kubectl = admin_kubectl(control_plane)
     assert await kubectl.run("get", "clusterrole", "gpu-runtime:runtime-api")
@@ -58,7 +58,9 @@ async def test_make_up_without_consent_changes_nothing(
         await admin_kubectl(control_plane).run("get", "clusterrole", "gpu-runtime:runtime-api")
 
 
-async def test_make_up_with_another_cluster_kind_needs_make_down_first(system: LocalSystem) -> None:
+async def test_make_up_with_another_cluster_kind_requires_make_down_first(
+    system: LocalSystem,
+) -> None:
     await system.run_command("up", "--cluster", "current", stdin="y\n")
     before = system.running_pids()
     code, screen = await system.run_command("up", "--cluster", "local")

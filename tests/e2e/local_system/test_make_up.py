@@ -34,7 +34,7 @@ PROCESSES = {
 }
 
 
-STORED = result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()
+RESULT_STORE_PROCESSES = result_store.PROCESS_NAMES if postgres.find_postgres_dir() else ()
 # Processes that are killed together, since each group costs one `make up`.
 GROUPS = [
     ("etcd",),
@@ -42,29 +42,29 @@ GROUPS = [
     ("nats-server", "kwok"),
     ("kube-controller-manager", "kube-scheduler"),
     ("activator", "controller", "pod-runner", "runtime-api"),
-    *((name,) for name in STORED),
+    *((name,) for name in RESULT_STORE_PROCESSES),
 ]
 
 
 SHARED_MEMORY = Path("/proc/sysvipc/shm")
-CLUSTER = frozenset(("etcd", "kube-apiserver"))
+CONTROL_PLANE_PROCESSES = frozenset(("etcd", "kube-apiserver"))
 # A leader that cannot renew its lease for ten seconds ends; the duration of an `up` has no bound.
 LEADERS = frozenset(("activator", "controller"))
 
 
 @contextmanager
-def taken(*ports: int) -> Iterator[None]:
+def listen_on_ports(*ports: int) -> Iterator[None]:
     """Listen on the ports that the system prefers, as another program would."""
-    with ExitStack() as held:
+    with ExitStack() as listeners:
         for port in ports:
-            listener = held.enter_context(closing(socket.socket()))
+            listener = listeners.enter_context(closing(socket.socket()))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((HOST, port))
             listener.listen()
         yield
 
 
-def a_wrong_program(folder: Path, name: str) -> str:
+def write_wrong_program(folder: Path, name: str) -> str:
     """Create a folder for PATH with a program of that name and of another release."""
     folder.mkdir(parents=True)
     program = folder / name
@@ -85,9 +85,11 @@ def system(run_dir: Path, first_screen: list[str]) -> Iterator[LocalSystem]:
 
     Ports are in use and PATH is wrong.
     """
-    path = a_wrong_program(run_dir / "wrong", "kube-apiserver")
+    path = write_wrong_program(run_dir / "wrong", "kube-apiserver")
     local = LocalSystem(run_dir / "a user's" / "local", {"PATH": f"{path}:/usr/bin:/bin"})
-    with taken(local.preferred_port("runtime-api"), local.preferred_port("kube-apiserver")):
+    with listen_on_ports(
+        local.preferred_port("runtime-api"), local.preferred_port("kube-apiserver")
+    ):
         first_screen.append(asyncio.run(local.up()))
     yield local
     asyncio.run(local.down())
@@ -115,28 +117,30 @@ async def test_the_summary_of_make_up_lists_processes_and_example_commands(
 
 
 async def test_the_example_commands_of_the_summary_work(system: LocalSystem) -> None:
-    told = system.environment()
+    environment = system.environment()
     _, health = await eventually(
-        lambda: get(f"{told['BASE_URL']}/api/v1/health"),
-        lambda seen: seen[1]["data"]["kubernetesConnected"] and seen[1]["data"]["queueConnected"],
+        lambda: get(f"{environment['BASE_URL']}/api/v1/health"),
+        lambda result: (
+            result[1]["data"]["kubernetesConnected"] and result[1]["data"]["queueConnected"]
+        ),
     )
     assert health["data"]["totalGPUCapacity"] == 32
-    kubectl = Kubectl(Path(told["KUBECTL"]), Path(told["KUBECONFIG"]))
+    kubectl = Kubectl(Path(environment["KUBECTL"]), Path(environment["KUBECONFIG"]))
     assert (await kubectl.run("get", "nodes", "-o", "name")).split() == [
         f"node/gpu-{number}" for number in range(4)
     ]
-    assert (await get(f"{told['BASE_URL']}/swagger"))[0] == 200
+    assert (await get(f"{environment['BASE_URL']}/swagger"))[0] == 200
     for path in ("healthz", "readyz", "metrics"):
-        url = f"{told['CONTROLLER_URL']}/{path}"
-        await eventually(lambda url=url: get(url), lambda seen: seen[0] == 200)  # type: ignore[misc]
+        url = f"{environment['CONTROLLER_URL']}/{path}"
+        await eventually(lambda url=url: get(url), lambda result: result[0] == 200)  # type: ignore[misc]
 
 
-async def test_ports_that_others_hold_are_replaced(system: LocalSystem) -> None:
+async def test_ports_of_other_programs_are_replaced(system: LocalSystem) -> None:
     preferred = system.preferred_port("runtime-api")
     assert system.environment()["BASE_URL"] != f"http://{HOST}:{preferred}"
 
 
-async def test_a_program_of_the_wrong_version_is_named_and_not_used(
+async def test_a_program_of_the_wrong_version_is_reported_and_not_used(
     system: LocalSystem, first_screen: list[str]
 ) -> None:
     assert "kube-apiserver (PATH) is v1.20.0" in first_screen[0]
@@ -159,7 +163,7 @@ async def test_all_processes_listen_on_loopback_only(system: LocalSystem) -> Non
         assert set(listening) <= {HOST}
 
 
-async def test_a_second_up_changes_nothing(system: LocalSystem) -> None:
+async def test_a_second_make_up_changes_nothing(system: LocalSystem) -> None:
     before = system.running_pids()
     await system.up()
     assert system.running_pids() == before
@@ -173,7 +177,7 @@ async def test_two_concurrent_make_up_start_one_system(system: LocalSystem) -> N
 
 
 @pytest.mark.parametrize("killed", GROUPS, ids="+".join)
-async def test_killed_processes_are_reported_and_up_brings_them_back(
+async def test_killed_processes_are_reported_and_make_up_restarts_them(
     system: LocalSystem, killed: tuple[str, ...]
 ) -> None:
     before = system.running_pids()
@@ -181,7 +185,7 @@ async def test_killed_processes_are_reported_and_up_brings_them_back(
     code, report = await system.run_command("status")
     assert code == 1
     stopped = {line.split()[0] for line in report.splitlines() if "stopped" in line.split()}
-    may_end = LEADERS if CLUSTER.intersection(killed) else frozenset()
+    may_end = LEADERS if CONTROL_PLANE_PROCESSES.intersection(killed) else frozenset()
     assert stopped - may_end == set(killed)
     await system.up()
     after = system.running_pids()
@@ -189,31 +193,33 @@ async def test_killed_processes_are_reported_and_up_brings_them_back(
         killed
     ) - may_end
     assert after.keys() == before.keys()
-    await is_healthy(system)
+    await wait_healthy(system)
 
 
-async def is_healthy(system: LocalSystem) -> str:
+async def wait_healthy(system: LocalSystem) -> str:
     """Return the status once everything is ready; on a busy machine readiness may flap."""
-    _, report = await eventually(lambda: system.run_command("status"), lambda seen: seen[0] == 0)
+    _, report = await eventually(
+        lambda: system.run_command("status"), lambda result: result[0] == 0
+    )
     return report
 
 
-async def test_status_of_a_healthy_system_succeeds(system: LocalSystem) -> None:
-    report = await is_healthy(system)
+async def test_make_status_of_a_healthy_system_succeeds(system: LocalSystem) -> None:
+    report = await wait_healthy(system)
     assert len([line for line in report.splitlines() if "pid" in line]) == len(PROCESSES)
 
 
-async def test_logs_follow_every_process(system: LocalSystem) -> None:
-    following = await system.start_command("logs")
+async def test_make_logs_follows_every_process(system: LocalSystem) -> None:
+    logs_command = await system.start_command("logs")
     try:
-        assert following.stdout is not None
-        seen: set[str] = set()
+        assert logs_command.stdout is not None
+        names: set[str] = set()
         async with asyncio.timeout(60):
-            while not {"controller", "runtime-api", "kwok"} <= seen:
-                seen.add((await following.stdout.readline()).decode().split("|")[0].strip())
+            while not {"controller", "runtime-api", "kwok"} <= names:
+                names.add((await logs_command.stdout.readline()).decode().split("|")[0].strip())
     finally:
-        following.send_signal(signal.SIGINT)
-        await following.communicate()
+        logs_command.send_signal(signal.SIGINT)
+        await logs_command.communicate()
 
 
 async def test_an_extra_api_process_is_stopped_by_make_down(
@@ -228,14 +234,14 @@ async def test_an_extra_api_process_is_stopped_by_make_down(
         assert extra.stdout is not None
         async with asyncio.timeout(60):
             while b"cluster_connected" not in (line := await extra.stdout.readline()):
-                assert line, "it has ended"
+                assert line, "the process has ended"
     finally:
         extra.terminate()
         await extra.communicate()
     assert extra.returncode == 0
 
 
-def makers_of_shared_memory() -> set[int]:
+def shared_memory_creators() -> set[int]:
     """Return the pids that created shared memory segments that still exist.
 
     Only Linux lists them.
@@ -251,39 +257,39 @@ async def test_make_down_leaves_no_process_and_no_file(fresh: LocalSystem) -> No
     pids = set(fresh.running_pids().values())
     await fresh.down()
     assert fresh.running_pids() == {}
-    assert not pids & makers_of_shared_memory()
+    assert not pids & shared_memory_creators()
     assert not fresh.state_dir.exists()
     code, report = await fresh.run_command("status")
     assert (code, "make up" in report) == (1, True)
 
 
-def hold_back(home: Path, name: str) -> None:
-    """Block the start of that process: its log becomes a pipe without a reader."""
-    (home / "logs").mkdir(parents=True)
-    os.mkfifo(home / "logs" / f"{name}.log")
+def block_start(state_dir: Path, name: str) -> None:
+    """Block the start of a process: its log becomes a pipe without a reader."""
+    (state_dir / "logs").mkdir(parents=True)
+    os.mkfifo(state_dir / "logs" / f"{name}.log")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["etcd", "kwok", "runtime-api"])
+@pytest.mark.parametrize("process", ["etcd", "kwok", "runtime-api"])
 async def test_an_interrupted_make_up_leaves_no_process(
-    fresh: LocalSystem, moment: str, number: signal.Signals
+    fresh: LocalSystem, process: str, number: signal.Signals
 ) -> None:
-    hold_back(fresh.state_dir, "pod-runner")  # a finished command cannot be interrupted
-    starting = await fresh.start_command("up")
-    pid_file = fresh.state_dir / "pids" / moment
+    block_start(fresh.state_dir, "pod-runner")  # a finished command cannot be interrupted
+    up_command = await fresh.start_command("up")
+    pid_file = fresh.state_dir / "pids" / process
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
-    starting.send_signal(number)
-    output, _ = await starting.communicate()
-    assert starting.returncode == 130, output.decode()
+    up_command.send_signal(number)
+    output, _ = await up_command.communicate()
+    assert up_command.returncode == 130, output.decode()
     assert fresh.running_pids() == {}
 
 
-async def test_a_killed_make_up_is_repaired_by_the_next(fresh: LocalSystem) -> None:
-    starting = await fresh.start_command("up")
+async def test_a_killed_make_up_is_repaired_by_the_next_make_up(fresh: LocalSystem) -> None:
+    up_command = await fresh.start_command("up")
     pid_file = fresh.state_dir / "pids" / "kube-apiserver"
     await eventually(lambda: asyncio.sleep(0, pid_file.exists()))
-    starting.kill()
-    await starting.communicate()
+    up_command.kill()
+    await up_command.communicate()
     await fresh.up()
     assert fresh.pid_files() == fresh.running_pids()
     assert fresh.running_pids().keys() == PROCESSES
@@ -291,13 +297,13 @@ async def test_a_killed_make_up_is_repaired_by_the_next(fresh: LocalSystem) -> N
 
 async def test_the_size_of_the_fleet_is_kept_and_can_be_changed(system: LocalSystem) -> None:
     async def health() -> dict[str, int]:
-        _, answer = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
-        data: dict[str, int] = answer["data"]
+        _, body = await get(f"{system.environment()['BASE_URL']}/api/v1/health")
+        data: dict[str, int] = body["data"]
         return data
 
     await system.up("--nodes", "2", "--gpus", "4")
-    await eventually(health, lambda seen: seen["totalGPUCapacity"] == 8)
+    await eventually(health, lambda data: data["totalGPUCapacity"] == 8)
     await system.up()
     assert (await health())["nodeCount"] == 2
     await system.up("--nodes", "4", "--gpus", "8")
-    await eventually(health, lambda seen: seen["totalGPUCapacity"] == 32)
+    await eventually(health, lambda data: data["totalGPUCapacity"] == 32)

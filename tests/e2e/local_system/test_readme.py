@@ -24,29 +24,29 @@ def system(run_dir: Path) -> Iterator[LocalSystem]:
     asyncio.run(local.down())
 
 
-def story(heading: str) -> list[str]:
+def commands_below(heading: str) -> list[str]:
     """Return the commands below a heading of the README, block by block."""
     return shell_blocks(ROOT / "README.md", heading)
 
 
-def uids(told: str) -> list[str]:
+def uids(output: str) -> list[str]:
     """Return the uids of the unit, in the order of the output."""
-    return re.findall(r'"name":"notebook".*?"uid":"([^"]+)"', told)
+    return re.findall(r'"name":"notebook".*?"uid":"([^"]+)"', output)
 
 
 async def test_the_readme_commands_create_a_unit(system: LocalSystem) -> None:
-    machine, again, pool = story("A machine in seconds")
+    machine, again, pool = commands_below("A machine in seconds")
 
-    told = await run_documented_commands(system, machine)
-    assert re.search(r'"status":"succeeded"', told), told
-    assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", told), told
+    output = await run_documented_commands(system, machine)
+    assert re.search(r'"status":"succeeded"', output), output
+    assert re.search(r"notebook\s+g1\.1\s+Ready\s+UnitReady", output), output
     await eventually(  # Events are written a moment after the change they report
         lambda: run_documented_commands(system, DESCRIBE),
-        lambda said: "replaced stock unit" in said,
+        lambda output: "replaced stock unit" in output,
     )
 
     replayed = await run_documented_commands(system, again)
-    created, waited, repeated, listed = uids(told + replayed)
+    created, waited, repeated, listed = uids(output + replayed)
     assert created == waited == repeated == listed
     assert "operation_conflict" in replayed
 
@@ -55,9 +55,9 @@ async def test_the_readme_commands_create_a_unit(system: LocalSystem) -> None:
 
 
 async def test_the_readme_commands_keep_a_storage_beyond_its_unit(system: LocalSystem) -> None:
-    (commands,) = story("Files that outlive machines")
+    (commands,) = commands_below("Files that outlive machines")
 
-    told = await run_documented_commands(system, commands)
+    output = await run_documented_commands(system, commands)
 
-    assert re.search(r"trainer.*phase\W+Ready", told), told
-    assert re.search(r"files\s+10Gi\s+10Gi\s+Ready\s+trainer", told), told
+    assert re.search(r"trainer.*phase\W+Ready", output), output
+    assert re.search(r"files\s+10Gi\s+10Gi\s+Ready\s+trainer", output), output

@@ -26,7 +26,7 @@ from tests.support.queue.function_harness import FunctionHarness, ignore_error
 from tests.support.queue.recording_function import CALLS_FILE_VARIABLE, read_executions
 from tests.support.wait.eventually import eventually
 
-SECONDS = 240.0
+TIMEOUT_SECONDS = 240.0
 UNREACHABLE = (aiohttp.ClientError, TimeoutError, OSError)
 
 
@@ -40,8 +40,8 @@ def system(run_dir: Path) -> Iterator[LocalSystem]:
 
 
 @asynccontextmanager
-async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[FunctionHarness]:
-    """Yield a view of all that the queue holds of a function, while servers stop and start."""
+async def open_harness(system: LocalSystem, function: str) -> AsyncIterator[FunctionHarness]:
+    """Yield a view of a function in the queue that survives restarts of the server."""
     client = await nats.connect(
         system.environment()["NATS_URL"],
         max_reconnect_attempts=-1,
@@ -54,39 +54,41 @@ async def looking_at(system: LocalSystem, function: str) -> AsyncIterator[Functi
         await client.close()
 
 
-async def a_noting_function(api: ApiClient, notebook: Path) -> str:
+async def create_recording_function(api: ApiClient, calls_file: Path) -> str:
     """Create a function that logs its calls to a file.
 
     It has enough workers that some can be killed.
     """
-    asked = {
-        "operationID": "make-noting",
-        "name": "noting",
+    body = {
+        "operationID": "create-recorder",
+        "name": "recorder",
         "specName": "c1.1",
-        "image": "local/noting",
+        "image": "local/recorder",
         "template": {
             "command": ["python", "-m", "tests.support.queue.recording_function"],
-            "envs": [{"name": CALLS_FILE_VARIABLE, "value": str(notebook)}],
+            "envs": [{"name": CALLS_FILE_VARIABLE, "value": str(calls_file)}],
         },
         "maxWorkers": 3,
         "concurrency": 4,
         "maxAttempts": 10,
         "idleTimeoutSeconds": 5,
     }
-    answer = await api.post(FUNCTIONS, asked)
-    assert answer.status == 201, answer.body
-    return str(answer.data["name"])
+    response = await api.post(FUNCTIONS, body)
+    assert response.status == 201, response.body
+    return str(response.data["name"])
 
 
 class Callers:
-    """Callers that retry on any replica until they get an answer.
+    """Callers that retry on any replica until they get a response.
 
-    The id makes it one invocation.
+    A retry has the same id, so it is the same invocation.
     """
 
-    def __init__(self, urls: list[str], world: FunctionHarness, randomness: random.Random) -> None:
+    def __init__(
+        self, urls: list[str], harness: FunctionHarness, randomness: random.Random
+    ) -> None:
         self._replicas = [ApiClient(url, seconds=10) for url in urls]
-        self._world = world
+        self._harness = harness
         self._randomness = randomness
 
     async def submit(self, name: str) -> None:
@@ -95,7 +97,7 @@ class Callers:
         Processes may be down meanwhile.
         """
         body = {
-            "serverlessRequestID": self._world.function_name,
+            "serverlessRequestID": self._harness.function_name,
             "invocationID": name,
             "mode": self._randomness.choice(["async", "sync"]),
             "waitSeconds": 5,
@@ -103,20 +105,20 @@ class Callers:
         }
         await eventually(
             lambda: self._any().post(INVOCATIONS, body),
-            lambda answer: answer.status in (200, 202),
-            timeout_seconds=SECONDS,
+            lambda response: response.status in (200, 202),
+            timeout_seconds=TIMEOUT_SECONDS,
             tolerate=UNREACHABLE,
         )
-        self._world.accepted.append(f"{self._world.function_name}.{name}")
+        self._harness.accepted.append(f"{self._harness.function_name}.{name}")
 
     async def state_of(self, name: str) -> Any:
-        path = f"{INVOCATIONS}/{self._world.function_name}/{name}"
-        answer = await eventually(
+        path = f"{INVOCATIONS}/{self._harness.function_name}/{name}"
+        response = await eventually(
             lambda: self._any().get(path),
-            lambda answer: answer.status == 200,
+            lambda response: response.status == 200,
             tolerate=UNREACHABLE,
         )
-        return answer.data["state"]
+        return response.data["state"]
 
     def _any(self) -> ApiClient:
         return self._randomness.choice(self._replicas)
@@ -124,12 +126,12 @@ class Callers:
 
 @asynccontextmanager
 async def more_replicas(
-    system: LocalSystem, home: Path
+    system: LocalSystem, folder: Path
 ) -> AsyncIterator[dict[str, ProductProcess]]:
     """Run two more replicas of the API beside the replica of the system; return them by name."""
     async with (
-        system.run_another_api(home / "second") as second,
-        system.run_another_api(home / "third") as third,
+        system.run_another_api(folder / "second") as second,
+        system.run_another_api(folder / "third") as third,
     ):
         yield {"second": second, "third": third}
 
@@ -137,55 +139,60 @@ async def more_replicas(
 async def test_the_documented_function_commands_work(system: LocalSystem) -> None:
     calls, scaling, ends = shell_blocks(ROOT / "README.md", "A function from zero to many and back")
 
-    told = await run_documented_commands(system, calls)
-    assert '"state":"queued"' in told
-    assert re.search(r'"invocationID":"first".*"state":"succeeded"', told), told
-    assert '"body":"hello again"' in told
+    output = await run_documented_commands(system, calls)
+    assert '"state":"queued"' in output
+    assert re.search(r'"invocationID":"first".*"state":"succeeded"', output), output
+    assert '"body":"hello again"' in output
 
-    told = await run_documented_commands(system, scaling)
-    assert re.search(r"function\S+/echo\s+c1\.1\s+4\s+4\s", told), told
-    assert re.search(r"function\S+/echo\s+c1\.1\s.*Idle", told), told
-    assert "gpuunit" not in told.rpartition("Idle")[2]
+    output = await run_documented_commands(system, scaling)
+    assert re.search(r"function\S+/echo\s+c1\.1\s+4\s+4\s", output), output
+    assert re.search(r"function\S+/echo\s+c1\.1\s.*Idle", output), output
+    assert "gpuunit" not in output.rpartition("Idle")[2]
 
-    told = await run_documented_commands(system, ends)
-    assert re.search(r'"invocationID":"slow".*"state":"cancelled"', told), told
-    assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":1', told), told
-    assert '"failureClass":"attempts_exhausted"' in told
-    assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":2', told), told
+    output = await run_documented_commands(system, ends)
+    assert re.search(r'"invocationID":"slow".*"state":"cancelled"', output), output
+    assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":1', output), output
+    assert '"failureClass":"attempts_exhausted"' in output
+    assert re.search(r'"invocationID":"unlucky".*"state":"dead_lettered","run":2', output), output
 
 
 @pytest.mark.parametrize("seed", draw_seeds("kills"))
 async def test_invocations_run_exactly_once_while_processes_are_killed(
     system: LocalSystem, tmp_path: Path, seed: int
 ) -> None:
-    notebook, first = tmp_path / "notebook", system.environment()["BASE_URL"]
-    function = await a_noting_function(ApiClient(first), notebook)
+    calls_file, first = tmp_path / "calls", system.environment()["BASE_URL"]
+    function = await create_recording_function(ApiClient(first), calls_file)
     async with (
         more_replicas(system, tmp_path) as replicas,
-        looking_at(system, function) as world,
+        open_harness(system, function) as harness,
     ):
-        urls = [first, *(each.url for each in replicas.values())]
-        callers = Callers(urls, world, random.Random(seed))
-        processes = {name: each.process for name, each in replicas.items()}
+        urls = [first, *(replica.url for replica in replicas.values())]
+        callers = Callers(urls, harness, random.Random(seed))
+        processes = {name: replica.process for name, replica in replicas.items()}
         kills = RandomKiller(
             system, processes, random.Random(seed)
         )  # independent of what the callers do
         async with asyncio.TaskGroup() as calls:
             for number in range(40):
                 calls.create_task(callers.submit(f"early-{number}"))
-            await eventually(lambda: asyncio.sleep(0, notebook.exists()), timeout_seconds=SECONDS)
-            for turn, victim in enumerate(kills.random_victims()):
+            await eventually(
+                lambda: asyncio.sleep(0, calls_file.exists()), timeout_seconds=TIMEOUT_SECONDS
+            )
+            for round_number, victim in enumerate(kills.random_victims()):
                 for number in range(4):
-                    calls.create_task(callers.submit(f"before-{turn}-{number}"))
+                    calls.create_task(callers.submit(f"before-{round_number}-{number}"))
                 await kills.kill(victim)
                 for number in range(4):
-                    calls.create_task(callers.submit(f"after-{turn}-{number}"))
+                    calls.create_task(callers.submit(f"after-{round_number}-{number}"))
                 await kills.restart(victim)
         await eventually(
-            world.snapshot, is_finished, timeout_seconds=SECONDS, tolerate=nats.errors.Error
+            harness.snapshot,
+            is_finished,
+            timeout_seconds=TIMEOUT_SECONDS,
+            tolerate=nats.errors.Error,
         )
-        world.executions = read_executions(notebook)
-        await world.wait_finished(timeout_seconds=SECONDS)
-        states = {await callers.state_of(key.partition(".")[2]) for key in world.accepted}
+        harness.executions = read_executions(calls_file)
+        await harness.wait_finished(timeout_seconds=TIMEOUT_SECONDS)
+        states = {await callers.state_of(key.partition(".")[2]) for key in harness.accepted}
     assert states == {"succeeded"}
-    assert len(world.accepted) == len(set(world.accepted)) == 104
+    assert len(harness.accepted) == len(set(harness.accepted)) == 104
