@@ -14,7 +14,7 @@ from hack.cluster.control_plane import ControlPlane
 from hack.cluster.nodes import Fleet
 from tests.runner.ports import new_port
 from tests.runner.run_environment import WORKER_DIR
-from tests.support.builders.note_resource import install_note_crd as install_notes
+from tests.support.builders.note_resource import install_note_crd
 from tests.support.cluster import product_processes
 from tests.support.cluster.control_plane import new_control_plane
 from tests.support.cluster.isolated_installation import (
@@ -36,7 +36,7 @@ settings.load_profile("steady")
 
 @pytest.fixture(scope="session")
 def run_dir(pytestconfig: pytest.Config) -> Path:
-    """Create a folder for the processes of this test run; remove the folder and them at the end."""
+    """Return the folder of this test process; the run removes it and ends its processes."""
     return pytestconfig.stash[WORKER_DIR]
 
 
@@ -53,9 +53,7 @@ def control_plane(run_dir: Path) -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def installed_control_plane(control_plane: ControlPlane) -> ControlPlane:
-    """Return the control plane after applying our manifests and writing the accounts'
-    kubeconfigs.
-    """
+    """Install our manifests and accounts in the control plane, and return the control plane."""
     asyncio.run(product_processes.install_product(control_plane))
     return control_plane
 
@@ -65,23 +63,20 @@ async def installation(
     installed_control_plane: ControlPlane,
 ) -> AsyncIterator[IsolatedInstallation]:
     """Create the namespaces of one installation of the product, with the roles of its accounts."""
-    async with new_isolated_installation(installed_control_plane) as made:
-        yield made
+    async with new_isolated_installation(installed_control_plane) as isolated:
+        yield isolated
 
 
 @pytest.fixture(scope="session")
 def notes_admin(control_plane: ControlPlane) -> AdminClient:
     """Return an administrator of a cluster that has the custom resource of the tests."""
-    asyncio.run(install_notes(control_plane.admin))
+    asyncio.run(install_note_crd(control_plane.admin))
     return control_plane.admin
 
 
 @pytest.fixture
 def unused_tcp_port() -> int:
-    """Return a free port to listen on.
-
-    The kernel gives the port to no outgoing connection before that.
-    """
+    """Return a free port to listen on; no outgoing connection uses it."""
     return new_port()
 
 
@@ -105,8 +100,8 @@ async def namespace(admin: AdminClient) -> AsyncIterator[str]:
         await admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
         # The cluster creates these objects a moment after the namespace, and tests count what they
         # find.
-        for given in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-            path = f"/api/v1/namespaces/{name}/{given}"
+        for created in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            path = f"/api/v1/namespaces/{name}/{created}"
             await eventually(partial(admin.get, path), tolerate=ApiStatusError)
         yield name
         await delete_workloads(admin, name)

@@ -1,1 +1,1 @@
-"""What tests are built on: clusters, builders of objects, faults, clocks, clients, and waiting."""
+"""The code that tests share: clusters, builders, checks, faults, clocks, clients and waiting."""

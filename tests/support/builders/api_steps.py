@@ -132,7 +132,7 @@ async def wait_operation_sweep(installation: IsolatedInstallation, create: Creat
 async def get_operation(
     installation: IsolatedInstallation, create: CreateUnitSteps
 ) -> dict[str, Any]:
-    """Return the Operation as it is now."""
+    """Return the present Operation."""
     path = installation.path(
         "operations", create.operation_name, namespace=installation.namespaces.system
     )

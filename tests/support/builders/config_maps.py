@@ -34,7 +34,7 @@ def connect_client(kubeconfig: Path) -> AbstractAsyncContextManager[Client]:
 
 
 def new_informer(client: Client, namespace: str, **scope: Any) -> Informer[ConfigMap]:
-    """Make an informer of the config maps of one namespace."""
+    """Return an informer of the config maps of one namespace."""
     return Informer(
         client,
         WatchScope(CONFIG_MAPS, namespace, **scope),

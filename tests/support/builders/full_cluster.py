@@ -1,4 +1,4 @@
-"""A cluster whose GPUs are all taken, while other pods wait for one."""
+"""A cluster whose GPUs are all in use, while other pods wait for one."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ WAITING_PODS = 6
 async def fill_cluster(
     installation: IsolatedInstallation, units: list[dict[str, Any]], *, namespace: str = ""
 ) -> list[dict[str, Any]]:
-    """Take every GPU with `units`, then queue other pods and stock; returns the ready units."""
+    """Use every GPU for `units`, then queue other pods and stock; return the ready units."""
     await eventually(lambda: has_no_gpu_pods(installation.admin), timeout_seconds=120)
     await asyncio.gather(
         *(installation.create("gpuunits", unit, namespace=namespace) for unit in units)
@@ -31,7 +31,7 @@ async def fill_cluster(
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
     for number in range(WAITING_PODS):
-        await installation.create("pods", pod_manifest(f"stranger-{number}", gpus=1))
+        await installation.create("pods", pod_manifest(f"other-{number}", gpus=1))
         await installation.create(
             "gpuunits", unit_manifest(f"late-{number}"), namespace=installation.namespaces.stock
         )
@@ -82,7 +82,7 @@ async def nominations(installation: IsolatedInstallation) -> dict[str, str]:
 
 
 async def count_unschedulable_pods(installation: IsolatedInstallation) -> int:
-    """Return how many pods the scheduler has found no node for."""
+    """Return the number of pods that the scheduler reported as unschedulable."""
     pods = await installation.list("pods") + await installation.list(
         "pods", namespace=installation.namespaces.stock
     )
@@ -106,7 +106,7 @@ async def scheduled_waiting_pods(installation: IsolatedInstallation) -> list[str
         "pods", namespace=installation.namespaces.stock
     )
     names = [pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName")]
-    return [name for name in names if name.startswith(("stranger-", "unit-late-"))]
+    return [name for name in names if name.startswith(("other-", "unit-late-"))]
 
 
 async def evictions(installation: IsolatedInstallation) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Storages as users write them, and what an installation does with them."""
+"""Manifests of storages, and the objects that an installation creates for them."""
 
 from collections.abc import Mapping
 from typing import Any

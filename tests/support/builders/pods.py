@@ -56,7 +56,7 @@ def waiting_reason(pod: Mapping[str, Any]) -> str:
 
 
 def last_termination(pod: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return how the container last ended, now or before its restart; empty when it never did."""
+    """Return the last termination of the container, also before its restart; empty without one."""
     status = container_status(pod)
     for state in (status.get("state") or {}, status.get("lastState") or {}):
         if "terminated" in state:

@@ -1,4 +1,4 @@
-"""Quotas of units that are known to be enforced."""
+"""Quotas of units, with a wait until they are enforced."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from hack.cluster.admin_client import AdminClient, ApiStatusError
 from tests.support.wait.eventually import eventually
 
 UNIT_COUNT = "count/gpuunits.runtime.lokiwager.io"
-# Of a resource that no test creates: when it is refused, the quota is enforced.
+# No test creates this resource: when the server refuses it, the quota is enforced.
 PROBE_COUNT = "count/podtemplates"
 
 

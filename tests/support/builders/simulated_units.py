@@ -61,7 +61,7 @@ async def unit_pods(installation: IsolatedInstallation, name: str) -> list[dict[
 
 
 async def restart_count(installation: IsolatedInstallation, name: str) -> int:
-    """Return how often the container of the unit's only pod was restarted."""
+    """Return the number of restarts of the container in the unit's only pod."""
     (pod,) = await unit_pods(installation, name)
     return int(container_status(pod).get("restartCount", 0))
 

@@ -82,7 +82,7 @@ class StockPoolFixture:
         return await self._client.patch(GPU_UNITS, key, {"metadata": metadata})
 
     async def release_unit(self, name: str) -> None:
-        """Undo the claim, and make the pool the owner again."""
+        """Undo the claim, and set the pool as the owner again."""
         metadata = {
             "labels": {CLAIMED_LABEL: None},
             "annotations": {CLAIMED_BY_ANNOTATION: None, CLAIM_OPERATION_ANNOTATION: None},

@@ -30,7 +30,7 @@ def new_pod(
     deleted: bool = False,
     **status: Any,
 ) -> Pod:
-    """Return a pod whose status is written as Kubernetes writes it."""
+    """Return a pod with a status in the form of Kubernetes."""
     container = {"name": "unit", "resources": {"requests": dict(requests or {})}}
     body = {
         "metadata": {"name": name, "deletionTimestamp": "now" if deleted else None},

@@ -60,7 +60,7 @@ class StageDirectory:
             program.chmod(0o755)
 
     def execute(self, stage: list[Instruction], environment: Mapping[str, str]) -> None:
-        """Carry out the COPY and RUN instructions; no other changes a file."""
+        """Execute the COPY and RUN instructions; no other instruction changes a file."""
         self._working_directory.mkdir(exist_ok=True)
         for instruction in stage:
             if instruction.keyword == "COPY":
@@ -82,7 +82,7 @@ class StageDirectory:
     def _run(self, command: str, environment: Mapping[str, str]) -> None:
         local_command = re.sub(r"(?<=\s)/(?=wheels|venv)", f"{self.root}/", command)
         path = f"{self._programs}:{environment['PATH']}"
-        done = subprocess.run(
+        result = subprocess.run(
             ("/bin/sh", "-ec", local_command),
             cwd=self._working_directory,
             env={**environment, "PATH": path},
@@ -90,4 +90,4 @@ class StageDirectory:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{local_command}\n{done.stdout}{done.stderr}"
+        assert result.returncode == 0, f"{local_command}\n{result.stdout}{result.stderr}"

@@ -15,9 +15,9 @@ def shell_blocks(document: Path, heading: str = "") -> list[str]:
     """Return the shell blocks of a document, or of one section."""
     text = document.read_text()
     if heading:
-        _, separator, rest = text.partition(f"\n## {heading}\n")
+        _, separator, section = text.partition(f"\n## {heading}\n")
         assert separator, f"{document.name} has no section {heading!r}"
-        text = rest.partition("\n## ")[0]
+        text = section.partition("\n## ")[0]
     return SHELL_BLOCK.findall(text)
 
 

@@ -1,4 +1,4 @@
-"""What a running informer holds, compared with the server."""
+"""The content of a running informer, compared with the server."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from tests.support.wait.eventually import eventually
 
 
 class NoticeReplica:
-    """A handler that rebuilds the state from its notices alone, and asserts that none was lost."""
+    """A handler that rebuilds the state from notices, and asserts that no notice was lost."""
 
     def __init__(self) -> None:
         self.objects: dict[str, ConfigMap] = {}
@@ -45,7 +45,7 @@ class NoticeReplica:
 
 @asynccontextmanager
 async def run_background(background: Informer[Any] | EventRecorder) -> AsyncIterator[None]:
-    """Run `background` for the length of the block, which begins when an informer has caught up."""
+    """Run `background` for the length of the block, which begins when an informer has synced."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(background.run())
         try:
@@ -79,7 +79,9 @@ async def wait_equal(
             replica.versions(),
         )
 
-    await eventually(compare, lambda seen: seen[0] == seen[1] == seen[2], tolerate=OSError)
+    await eventually(
+        compare, lambda versions: versions[0] == versions[1] == versions[2], tolerate=OSError
+    )
 
 
 async def change_until_cancelled(client: Client, namespace: str, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The guarantees of serverless invocations, checked over everything that is left afterwards."""
+"""The guarantees of serverless invocations, checked on the stored records and messages."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class InvocationSnapshot:
-    """All that is left of some invocations; keys are `<requestID>.<invocationID>`.
+    """The stored data of some invocations; keys are `<requestID>.<invocationID>`.
 
     `versions` are those that the bucket still has, oldest first; a longer history shows more
     violations. `queued_keys` are the invocations that still have a message.
@@ -52,7 +52,7 @@ class InvocationSnapshot:
 def find_violations(snapshot: InvocationSnapshot) -> list[str]:
     """Return a sentence for each violation; empty when all guarantees hold."""
     return [
-        *(f"{key}: a message is left" for key in snapshot.queued_keys),
+        *(f"{key}: a message remains" for key in snapshot.queued_keys),
         *_lost_invocations(snapshot),
         *_conflicting_versions(snapshot),
         *_wrong_outcomes(snapshot),
@@ -62,7 +62,7 @@ def find_violations(snapshot: InvocationSnapshot) -> list[str]:
 
 
 def is_finished(snapshot: InvocationSnapshot) -> bool:
-    """Return whether every accepted invocation has a published outcome, and no message is left."""
+    """Return whether every accepted invocation has a published outcome, and no message remains."""
     latest = {key: versions[-1].record for key, versions in snapshot.versions.items()}
     return not list(snapshot.queued_keys) and all(
         key in latest and latest[key].is_final and latest[key].published

@@ -1,7 +1,7 @@
-"""Invariants of operations, which hold once nothing changes any more.
+"""Invariants of operations, which hold when the cluster no longer changes.
 
-One checker for the model and for the real server: over all objects that are left, and over all
-results that callers got.
+One checker serves the model and the real server. It checks all remaining objects, and all results
+of callers.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 class CallerResult:
     """The result of one call: the unit's uid, an error code, or only the Operation's uid.
 
-    `command` is what the caller sent, where that is known.
+    `command` is the request of the caller, if it is known.
     """
 
     operation_id: str
@@ -36,9 +36,9 @@ class CallerResult:
 
 @dataclass(frozen=True)
 class FinalState:
-    """The cluster once nothing changes; `seeded` are the uids of stock that was ever ready.
+    """The cluster when it no longer changes; `seeded` are the uids of stock that was ever ready.
 
-    No operation created the stock in `created_by_hand`, and operators deleted that in `discarded`.
+    No operation created the stock in `created_by_hand`. Operators deleted the stock in `discarded`.
     `removed` are units that their users deleted: their stock was consumed or released.
     """
 
@@ -73,12 +73,14 @@ def check_invariants(final: FinalState) -> None:
 def check_stock_used_once(final: FinalState) -> None:
     sources = Counter(source_stock_uid(unit) for unit in final.units)
     assert all(count == 1 for count in sources.values()), f"stock was used twice: {sources}"
-    left = {unit.metadata.uid for unit in final.stock}
-    consumed, used = final.seeded - left, set(sources)
-    given_up = {source_stock_uid(unit) for unit in final.removed} | final.discarded
-    assert not (left & used), "stock is still there although a unit was made from it"
-    assert used <= consumed <= used | given_up, f"consumed {consumed}, but units are from {used}"
-    assert not (used & final.discarded), "a unit was made from stock that an operator deleted"
+    remaining = {unit.metadata.uid for unit in final.stock}
+    consumed, used = final.seeded - remaining, set(sources)
+    discarded_or_removed = {source_stock_uid(unit) for unit in final.removed} | final.discarded
+    assert not (remaining & used), "stock still exists although a unit was created from it"
+    assert used <= consumed <= used | discarded_or_removed, (
+        f"consumed {consumed}, but units are from {used}"
+    )
+    assert not (used & final.discarded), "a unit was created from stock that an operator deleted"
 
 
 def check_no_stock_claimed(final: FinalState) -> None:
@@ -106,7 +108,7 @@ def check_create_operations_match_units(final: FinalState) -> None:
         assert unit is not None, f"the unit of {operation.spec.operation_id} does not exist"
         assert operation.spec.stock is not None
         assert source_stock_uid(unit) == operation.spec.stock.uid, (
-            "made from other stock than recorded"
+            "created from other stock than recorded"
         )
     assert not units, f"units without an operation: {list(units)}"
 
@@ -129,12 +131,16 @@ def check_seed_operations_match_stock(final: FinalState) -> None:
             f"miscounted: {operation}"
         )
     stock = {unit.metadata.uid: unit for unit in final.stock}
-    gone = {source_stock_uid(unit) for unit in (*final.units, *final.removed)} | final.discarded
-    assert set(listed) <= set(stock) | gone, f"listed, but lost: {set(listed) - set(stock) - gone}"
+    removed_uids = {
+        source_stock_uid(unit) for unit in (*final.units, *final.removed)
+    } | final.discarded
+    assert set(listed) <= set(stock) | removed_uids, (
+        f"listed, but lost: {set(listed) - set(stock) - removed_uids}"
+    )
     unlisted = {uid for uid, unit in stock.items() if is_from_operation(unit)} - set(listed)
-    assert not unlisted, f"made, but not listed: {unlisted}"
-    twice = final.seeded - final.created_by_hand - set(listed)
-    assert not twice, f"ready, but not listed: {twice}"
+    assert not unlisted, f"created, but not listed: {unlisted}"
+    unlisted_ready = final.seeded - final.created_by_hand - set(listed)
+    assert not unlisted_ready, f"ready, but not listed: {unlisted_ready}"
 
 
 def check_results_agree(final: FinalState) -> None:
@@ -169,7 +175,7 @@ def check_one_new_result(final: FinalState) -> None:
 
 
 def check_results_match_requests(final: FinalState) -> None:
-    """Check that one request is behind an operation, and only callers of another are refused."""
+    """Check that each operation has one request; only callers with another one are refused."""
     recorded = {
         operation.spec.operation_id: operation.spec.request_hash for operation in final.operations
     }
@@ -187,7 +193,7 @@ def check_results_match_requests(final: FinalState) -> None:
         )
         if isinstance(command, CreateUnit) and command.stock_name and result.unit_uid:
             assert sources.get(result.unit_uid) == command.stock_name, (
-                f"made from other stock than requested: {result}"
+                f"created from other stock than requested: {result}"
             )
 
 
@@ -224,18 +230,18 @@ def source_stock_uid(unit: GPUUnit) -> str:
 
 
 def check_refused_have_nothing(final: FinalState) -> None:
-    """Check that refused operations did nothing, where each operation has one caller."""
+    """Check that refused operations did nothing, if each operation has one caller."""
     last = {result.operation_id: result.error_code for result in final.results}
-    done = {
+    succeeded = {
         operation.spec.operation_id for operation in final.operations if has_succeeded(operation)
     }
     refused = {name: code for name, code in last.items() if code not in ("", "operation_conflict")}
-    wrong = {name: code for name, code in refused.items() if name in done}
+    wrong = {name: code for name, code in refused.items() if name in succeeded}
     assert not wrong, f"refused, but done: {wrong}"
 
 
 def check_all_served(final: FinalState) -> None:
-    """Check that every operation got a unit, where there is stock for all of them."""
+    """Check that every operation got a unit, if there is stock for all of them."""
     served = {result.operation_id for result in final.results if result.unit_uid}
     refused = {result.operation_id for result in final.results if result.error_code} - served
-    assert not refused, f"refused in the end: {refused}"
+    assert not refused, f"refused at the end: {refused}"

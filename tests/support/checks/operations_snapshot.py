@@ -1,4 +1,4 @@
-"""Everything that operations change in a cluster, at one moment."""
+"""A snapshot of all objects that operations change."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shared.v1alpha1.storage_lock import parse_storage_lock
 from tests.support.checks.operation_invariants import CallerResult, FinalState
 
 QUIET_SECONDS = 15.0  # the resumption lists every 5 s, and resumes what it lists twice
-MAX_SNAPSHOTS = 100  # two and a half minutes of a fast clock: a cache may lag as long
+MAX_SNAPSHOTS = 100  # two and a half minutes of a fast clock, because a cache may lag that long
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class OperationsSnapshot:
         return cls(stock.items, units.items, operations.items, storages.items)
 
     def only_spec(self, name: str) -> "OperationsSnapshot":
-        """Keep what belongs to one spec; its operation ids begin with the spec's name."""
+        """Return the objects of one spec; its operation ids begin with the spec's name."""
         return OperationsSnapshot(
             tuple(item for item in self.stock if item.spec.spec_name == name),
             tuple(item for item in self.units if item.spec.spec_name == name),
@@ -65,7 +65,7 @@ class OperationsSnapshot:
 
     @property
     def has_pending_changes(self) -> bool:
-        """Return whether something must still change, or is stuck."""
+        """Return whether a change is still expected, or an object is stuck."""
         is_deleting = any(item.metadata.deletion_timestamp for item in self.all_objects)
         is_claimed = any(map(stock_claim.is_claimed, self.stock))
         is_open = not all(map(is_final, self.operations))
@@ -73,7 +73,7 @@ class OperationsSnapshot:
 
     @property
     def _lock_holders(self) -> set[str]:
-        """The names of units that storages are locked for, also of deleted ones."""
+        """Return the names of the units in storage locks, also of deleted units."""
         locks = (parse_storage_lock(storage.metadata.annotations) for storage in self.storages)
         return {lock.unit for lock in locks if lock is not None}
 

@@ -23,7 +23,7 @@ from tests.support.wait.eventually import eventually
 
 
 class UnitCountRecorder:
-    """A handler that counts unclaimed units after each change; a watch misses none."""
+    """A watch handler that counts unclaimed units after each change."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
@@ -51,12 +51,12 @@ class UnitCountRecorder:
         await eventually(is_complete)
 
     def reset(self) -> None:
-        """Make the ready units of now the minimum so far."""
+        """Reset the minimum to the present number of ready units."""
         self.min_ready = self.ready_count
 
     @property
     def ready_count(self) -> int:
-        """Return how many unclaimed units are ready, as the watch has seen them."""
+        """Return the number of ready unclaimed units in the watch."""
         units = self._units.values()
         return sum(is_unit_ready(unit) and not is_claimed(unit) for unit in units)
 

@@ -64,7 +64,7 @@ def wheel_files(wheel: Path) -> set[str]:
 
 
 class WheelEnvironment:
-    """A virtualenv with the wheel and the locked distributions, except those that are left out."""
+    """A virtualenv with the wheel and some locked distributions."""
 
     def __init__(self, folder: Path, wheel: Path, distributions: Collection[str]) -> None:
         venv.create(folder)
@@ -85,14 +85,14 @@ class WheelEnvironment:
 def locked_distributions(lock: Path) -> set[str]:
     """List the names of a lock file whose distributions are installed here.
 
-    Names that are only for other platforms or other versions of Python are left out.
+    Names that are only for other platforms or Python versions are omitted.
     """
     installed = {normalised(distribution.name) for distribution in metadata.distributions()}
     return {normalised(name) for name in LOCKED_NAME.findall(lock.read_text())} & installed
 
 
 def uninstalled_distributions(dockerfile: Path) -> set[str]:
-    """List what the build stage of a Dockerfile uninstalls from the virtualenv of the image."""
+    """List the distributions that the build stage of a Dockerfile uninstalls."""
     build = parse_stages(dockerfile)[0]
     commands = [step.arguments for step in build if step.keyword == "RUN"]
     (names,) = (
@@ -128,7 +128,7 @@ def normalised(distribution: str) -> str:
 def run_quietly(*command: str, working_dir: Path | None = None) -> str:
     """Run a program to its end and return its output; raises AssertionError when it fails."""
     environment = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=working_dir,
         env=with_run_mark(environment),
@@ -136,5 +136,5 @@ def run_quietly(*command: str, working_dir: Path | None = None) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    assert result.returncode == 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}"
+    return result.stdout

@@ -1,4 +1,4 @@
-"""A clock on which sleeping takes no time."""
+"""A clock whose sleeps return at once."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -36,7 +36,7 @@ async def install_roles(admin: AdminClient) -> None:
 async def grant_roles(admin: AdminClient, names: Namespaces) -> None:
     """Bind the roles of each account in these namespaces, and wait until they are effective.
 
-    The server learns of bindings in order: when the last one is effective, all are.
+    The server reads bindings in order: when the last one is effective, all are.
     """
     targets = dict(
         zip(SHIPPED_NAMESPACES, (names.stock, names.instance, names.system), strict=True)
@@ -54,7 +54,7 @@ async def grant_roles(admin: AdminClient, names: Namespaces) -> None:
 def role_binding(
     account: str, shipped_namespace: str, namespace: str
 ) -> tuple[str, dict[str, Any]]:
-    """Build a RoleBinding of the account's shipped role in `namespace`; its path and its body."""
+    """Return the path and the body of a RoleBinding of the account's role in `namespace`."""
     bound = rbac.role_binding(account, namespace)
     role = {
         **bound["roleRef"],
@@ -69,7 +69,7 @@ def role_name(account: str, shipped_namespace: str) -> str:
 
 
 async def is_allowed(admin: AdminClient, account: str, rule: PolicyRule) -> bool:
-    """Ask the server whether the account may use the first verb on the first resource of `rule`.
+    """Return whether the account may use the first verb on the first resource of `rule`.
 
     The server reads roles through a cache: a new binding is effective a moment later.
     """

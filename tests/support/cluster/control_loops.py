@@ -37,7 +37,7 @@ def new_controller_builder(
 
 @asynccontextmanager
 async def run_informers(informers: Sequence[Informer[Any]]) -> AsyncIterator[None]:
-    """The informers run and have caught up for the length of the block."""
+    """Run informers for the length of the block, which begins when they have synced."""
     async with lifecycle.running(informers):
         for informer in informers:
             await informer.synced()

@@ -9,7 +9,7 @@ from tests.runner.ports import new_port
 
 
 def new_control_plane(state_dir: Path) -> ControlPlane:
-    """Make a control plane in `state_dir` on free ports; it is not started."""
+    """Return a control plane in `state_dir` on free ports; it is not started."""
     programs = {name: binary.path for name, binary in ensure_binaries().items()}
     return ControlPlane(
         ControlPlaneLayout(state_dir, {name: new_port() for name in PORT_NAMES}, programs)

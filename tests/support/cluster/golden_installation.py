@@ -12,7 +12,7 @@ from tests.unit.golden.recorded_api import RESOURCES
 
 
 class GoldenInstallation:
-    """Repeats the writes of recorded cases, with the namespaces and uids of an installation."""
+    """An installation that repeats recorded writes, with its own namespaces and uids."""
 
     def __init__(self, installation: IsolatedInstallation) -> None:
         self._installation = installation
@@ -57,7 +57,7 @@ class GoldenInstallation:
                 await self._installation.admin.patch(f"{path}/status", {"status": body["status"]})
 
     def _existing_owners(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep the owners that exist: an object with others is garbage to the collector."""
+        """Keep the owners that exist: objects without an existing owner are garbage collected."""
         owners = body.get("metadata", {}).get("ownerReferences")
         uids = set(self._replacements.values())
         return (

@@ -64,7 +64,7 @@ def activator_config(
 async def run_activator(
     config: Config, clock: TimerClock | None = None
 ) -> AsyncIterator[CollectorRegistry]:
-    """Run an activator for the length of the block, which begins when it leads; its metrics."""
+    """Run an activator for the length of the block; yield its metrics once it leads."""
     registry, clock, stop = CollectorRegistry(), clock or SystemClock(), asyncio.Event()
     async with (
         open_client(config.kubeconfig, PROGRAM_NAME, registry, clock) as client,

@@ -31,7 +31,7 @@ LONG_LEASE: Final[dict[str, Any]] = {
 async def run_controller(
     installation: IsolatedInstallation, **changes: Any
 ) -> AsyncIterator[CollectorRegistry]:
-    """Run a controller for the length of the block, which begins when it leads; its metrics."""
+    """Run a controller for the length of the block; yield its metrics once it leads."""
     registry, clock, stop = CollectorRegistry(), SystemClock(), asyncio.Event()
     config = controller_config(installation, **changes)
     async with (

@@ -136,10 +136,10 @@ async def new_isolated_installation(plane: ControlPlane) -> AsyncIterator[Isolat
 
 
 async def delete_workloads(admin: AdminClient, namespace: str) -> None:
-    """Delete the pods of a namespace, and what a cluster creates pods and volumes for.
+    """Delete the pods of a namespace, and the objects that create pods and volumes.
 
-    Pods hold GPUs. All else stays until the cluster ends: deleting a namespace costs more requests
-    than most tests, and the garbage collector sends two for each child of our objects.
+    Pods hold GPUs. Other objects stay until the cluster ends: deleting a namespace costs more
+    requests than most tests, and the garbage collector sends two for each child of our objects.
     """
     core, apps = f"/api/v1/namespaces/{namespace}", f"/apis/apps/v1/namespaces/{namespace}"
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
@@ -157,22 +157,22 @@ async def delete_workloads(admin: AdminClient, namespace: str) -> None:
 
 
 async def delete_all(admin: AdminClient, collection_path: str, **query: str) -> None:
-    """Delete every object of a collection, and in the background what it owns."""
+    """Delete every object of a collection, and in the background the objects that it owns."""
     query = {"propagationPolicy": "Background", **query}
     # A server that has just restarted responds with 429 first.
     await eventually(
         lambda: admin.request("DELETE", collection_path, query=query),
-        lambda answer: True,
+        lambda response: True,
         tolerate=ApiStatusError,
     )
 
 
 async def remove_finalizers(admin: AdminClient, collection_path: str) -> None:
-    """Remove the finalizers of all objects of a collection: no controller is left to do it."""
+    """Remove the finalizers of all objects of a collection: no controller does it any more."""
     listing = await eventually(lambda: admin.get(collection_path), tolerate=ApiStatusError)
     for item in listing["items"]:
         if item["metadata"].get("finalizers"):
-            with suppress(ApiStatusError):  # it may be gone by now
+            with suppress(ApiStatusError):  # it may have been deleted
                 path = f"{collection_path}/{item['metadata']['name']}"
                 await admin.patch(path, {"metadata": {"finalizers": None}})
 

@@ -25,7 +25,7 @@ PORT_COUNT = 100
 
 
 class LocalSystem:
-    """Runs the commands behind make up, down and status, and reads what they leave."""
+    """A runner of the commands behind make up, down and status, and a reader of their files."""
 
     def __init__(self, state_dir: Path, environment: Mapping[str, str] | None = None) -> None:
         self.state_dir = state_dir
@@ -79,7 +79,7 @@ class LocalSystem:
         return output
 
     async def kill(self, *names: str) -> None:
-        """Kill processes with SIGKILL, and wait until they are gone."""
+        """Kill processes with SIGKILL, and wait until they have ended."""
         targets = {
             name: psutil.Process(pid) for name, pid in self.running_pids().items() if name in names
         }
@@ -114,7 +114,7 @@ class LocalSystem:
         return {name: shlex.split(value)[0] for name, value in pairs}
 
     def run_another_api(self, state_dir: Path) -> AbstractAsyncContextManager[ProductProcess]:
-        """Run one more replica of the API for the length of the block; `down` does not know it."""
+        """Run one more replica of the API for the length of the block; `down` does not stop it."""
         path = product_processes.config_path(self.state_dir, product_processes.RUNTIME_API)
         settings = yaml.safe_load(path.read_text())
         del settings["httpAddr"]

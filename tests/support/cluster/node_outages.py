@@ -23,7 +23,7 @@ async def make_node_not_ready(admin: AdminClient, name: str) -> AsyncIterator[No
 
 @asynccontextmanager
 async def cordon_node(admin: AdminClient, name: str) -> AsyncIterator[None]:
-    """Cordon a node for the length of the block: it keeps its pods and takes no more."""
+    """Cordon a node for the length of the block: it keeps its pods and accepts no more."""
     path = f"/api/v1/nodes/{name}"
     try:
         await admin.patch(path, {"spec": {"unschedulable": True}})

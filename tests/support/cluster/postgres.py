@@ -1,4 +1,4 @@
-"""A PostgreSQL server, where the machine has PostgreSQL installed."""
+"""A PostgreSQL server, if PostgreSQL is installed on the machine."""
 
 import shutil
 import tempfile

@@ -32,7 +32,7 @@ async def install_product(plane: ControlPlane) -> None:
 
 
 async def wait_kinds_served(admin: AdminClient) -> None:
-    """Wait until our kinds are discovered, listed and watched, which is later than established."""
+    """Wait until our kinds are discovered and can be listed, which is after Established."""
     plurals = {resource.plural for resource in RESOURCES}
     root = f"/apis/{GROUP}/{VERSION}"
 

@@ -1,4 +1,4 @@
-"""A container program that records what happens to it.
+"""A container program that records its signals and requests.
 
 `python -m tests.support.cluster.recording_container`. The environment holds its name (`NAME`), the
 file to append to (`NOTEBOOK`), a folder to list (`FOLDER`) and, for a sidecar, the address of its
@@ -20,7 +20,7 @@ def record_line(text: str) -> None:
 
 
 async def serve_probes(address: str) -> None:
-    """Respond to every GET, and record those that are no readiness probes."""
+    """Respond to every GET, and record all except readiness probes."""
 
     async def respond(request: web.Request) -> web.Response:
         if request.path != "/readyz":

@@ -14,7 +14,7 @@ from tests.support.faults.faulty_gateway import ProcessKilled
 
 
 class ApiReplicas:
-    """Replicas that `new_process` makes; those in `alive` can be called."""
+    """Replicas that `new_process` creates; those in `alive` can be called."""
 
     def __init__(self, new_process: Callable[[], KubeServices]) -> None:
         self._new_process = new_process
@@ -47,7 +47,7 @@ class ApiReplicas:
 
 
 class KubeServicesFactory:
-    """Makes the services of one process after the other, with ids that are unique among them."""
+    """A factory of the services of processes, with ids that are unique among all of them."""
 
     def __init__(self, service_settings: ServiceSettings, clock: Clock, randomness: Random) -> None:
         self._service_settings = service_settings

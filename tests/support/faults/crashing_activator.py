@@ -34,29 +34,29 @@ class CrashingNATSConnection:
 
     @property
     def client(self) -> "CrashingNATSConnection":
-        """Return this object: it passes unknown attributes on to the live client."""
+        """Return this object, which forwards unknown attributes to the real client."""
         return self
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._live_client, name)
+        return getattr(self._real_client, name)
 
     async def request(self, subject: str, data: bytes, **options: Any) -> Msg:
         """Send a request; writes count, reads do not."""
         if subject.startswith(READ_SUBJECTS):
-            return await self._live_client.request(subject, data, **options)
+            return await self._real_client.request(subject, data, **options)
         return await self._crashing_client.count_write(
-            subject, lambda: self._live_client.request(subject, data, **options)
+            subject, lambda: self._real_client.request(subject, data, **options)
         )
 
     @property
-    def _live_client(self) -> Client:
+    def _real_client(self) -> Client:
         if self._crashing_client.crashed.is_set():
             raise UnavailableError("the process has crashed")
         return self._connection.client
 
 
 class CrashingActivatorWiring(ActivatorWiring):
-    """Declares an activator whose leader counts its writes to the queue, too."""
+    """Declares an activator whose leader also counts its writes to the queue."""
 
     def __init__(self, crashing_client: CrashingRestClient, *parts: Any) -> None:
         super().__init__(*parts)
@@ -68,7 +68,7 @@ class CrashingActivatorWiring(ActivatorWiring):
 
 
 class CrashingSession:
-    """Counts calls of the runtime API among the writes of a process, and crashes with it."""
+    """An HTTP session whose calls of the runtime API count as writes of a crashing process."""
 
     def __init__(self, session: aiohttp.ClientSession, crashing_client: CrashingRestClient) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""A program in the test's event loop that crashes at its nth await; after that none of it runs.
+"""A program in the test's event loop that crashes at its nth await; then all its tasks stop.
 
 A killed process does not unwind: no `finally` runs, and its connections are closed.
 """
@@ -18,14 +18,14 @@ ProgramCoroutine = Coroutine[Any, Any, Any]
 class AwaitSide(Enum):
     """The two sides of an await."""
 
-    SUSPENDED = auto()  # it has begun: the last write may not have been sent yet
-    RESUMED = auto()  # it has ended, and its task has not yet run on
+    SUSPENDED = auto()  # the await has begun: the last write may not have been sent yet
+    RESUMED = auto()  # the await has ended, and its task has not continued yet
 
 
 class CrashingProgram:
-    """Counts the awaits of `counted` and of all tasks that it starts, and injects a fault at one.
+    """A program that counts the awaits of `counted` and its tasks, and injects a fault at one.
 
-    The fault is a crash, unless `inject` is another.
+    The fault is a crash, unless `inject` is given.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class CrashingProgram:
     async def run(self, work: ProgramCoroutine) -> AsyncIterator["asyncio.Task[Any]"]:
         """Run a coroutine until the block ends or the program crashes, then clean up its tasks."""
         async with asyncio.TaskGroup() as group:
-            before = _CURRENT_PROGRAM.set(self)
+            token = _CURRENT_PROGRAM.set(self)
             process = group.create_task(work)
-            _CURRENT_PROGRAM.reset(before)
+            _CURRENT_PROGRAM.reset(token)
             try:
                 yield process
             finally:
@@ -182,7 +182,7 @@ async def crash_at_every_await(run: ProgramRun) -> None:
     with enable_crashes(asyncio.get_running_loop()):
         for first in itertools.count(1, MAX_CONCURRENT_RUNS):
             injected = await _run_batch(run, range(first, first + MAX_CONCURRENT_RUNS))
-            assert any(injected) or first > 1, "no await was reached: this tests nothing"
+            assert any(injected) or first > 1, "no await was reached, so nothing was tested"
             if not all(injected):
                 return
 
@@ -191,4 +191,4 @@ async def _run_batch(run: ProgramRun, await_numbers: range) -> list[bool]:
     """Return for each run whether it has reached its await."""
     async with asyncio.TaskGroup() as group:
         runs = [group.create_task(run(at, side)) for at in await_numbers for side in AwaitSide]
-    return [each_run.result().was_injected.is_set() for each_run in runs]
+    return [run_task.result().was_injected.is_set() for run_task in runs]

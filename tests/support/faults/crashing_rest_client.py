@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class CrashingRestClient:
-    """Passes requests on to a RestClient until the crash; after it, all raise UnreachableError.
+    """A client that forwards requests until the crash; later requests raise UnreachableError.
 
-    Writes of Events do not count: the recorder sends them in no certain order.
+    Writes of Events do not count, because their order is not deterministic.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CrashingRestClient:
         if self._after_sending:
             await send()
         self.crashed.set()
-        await asyncio.Event().wait()  # the process goes no further than this
+        await asyncio.Event().wait()  # a crashed process does not continue
 
 
 @asynccontextmanager

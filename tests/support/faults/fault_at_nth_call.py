@@ -1,4 +1,4 @@
-"""An API process whose nth call of Kubernetes fails in one way, and what follows."""
+"""An API process whose nth call of Kubernetes fails, and the replay or resume after it."""
 
 import asyncio
 import itertools
@@ -39,7 +39,7 @@ class FaultAtCall:
 
 
 class FaultyRuns:
-    """Sends commands to faulty processes, and keeps the results of the caller.
+    """Runs of commands on faulty processes, with the results of the caller.
 
     After a fault the caller repeats its request ("replay"), or leaves the operation to the
     resumption ("resume").
@@ -67,7 +67,7 @@ class FaultyRuns:
     async def fault_every_call(
         self, commands: Iterator[CreateUnit | SeedStock], fault: CallFault
     ) -> int:
-        """Send a command for each of its calls, with a fault at that call; the number of calls."""
+        """Send a command for each call, with a fault at it; return the number of calls."""
         for at in itertools.count(1):
             command, fault_at_call = next(commands), FaultAtCall(at, fault)
             await self.send(command, fault_at_call)
@@ -133,4 +133,4 @@ async def run_process(process: KubeServices) -> AsyncIterator[KubeServices]:
 
 
 async def do_nothing() -> None:
-    """Return at once: the work to start where none is under way."""
+    """Return at once; used as the work if none is running."""

@@ -47,7 +47,7 @@ class SimulatedCrashError(Exception):
 
 
 class CrashPoint(StrEnum):
-    """What a crash loses: the write, or only its response."""
+    """The part that a crash loses: the write, or only its response."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -90,11 +90,11 @@ class CountingClient(Client):
         return self.writes
 
     def end_write(self, number: int) -> None:
-        """Do nothing: the write of that number was answered."""
+        """Do nothing after the response to the write of that number."""
 
 
 class CrashingClient(CountingClient):
-    """A client that crashes at one write: from then on it sends nothing."""
+    """A client that crashes at one write: after it, nothing is sent."""
 
     def __init__(self, client: Client, crash_at_write: int, crash_point: CrashPoint) -> None:
         super().__init__(client)

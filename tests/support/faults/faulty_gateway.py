@@ -16,12 +16,12 @@ R = TypeVar("R")
 
 
 class CallFault(Enum):
-    """What can happen to one call."""
+    """The fault of one call."""
 
     NONE = auto()
     DELAYED = auto()  # the process pauses before it sends, and others continue
     UNREACHABLE = auto()  # nothing was sent
-    TIMEOUT = auto()  # it was not executed, and the process does not know
+    TIMEOUT = auto()  # it was not executed, and the caller cannot know
     LOST_ANSWER = auto()  # it took effect, and the response was lost
     BUSY = auto()
     CONFLICT = auto()  # a 409 that is not about our object; for a create, that of a quota
@@ -32,11 +32,11 @@ class CallFault(Enum):
 
 
 async def do_not_pause() -> None:
-    """Return at once: no other process has to continue meanwhile."""
+    """Return at once, without a pause for other processes."""
 
 
 class ProcessKilled(BaseException):
-    """The process has crashed: none of it runs any more."""
+    """The process has crashed, and none of its tasks runs."""
 
 
 class FaultyGateway:
@@ -135,7 +135,7 @@ class FaultyGateway:
             case CallFault.TIMEOUT:
                 raise kube_errors.RequestTimeoutError("no response")
             case CallFault.BUSY:
-                raise kube_errors.ThrottledError("come back later", 1)
+                raise kube_errors.ThrottledError("try again later", 1)
             case CallFault.CONFLICT if conflict is not None:
                 raise conflict("another write came first")
             case CallFault.QUOTA_EXCEEDED if conflict is kube_errors.ThrottledError:

@@ -21,7 +21,7 @@ REQUEST_FAULTS = (
 
 
 class FaultyJetStreamRequests(JetStreamRequests):
-    """Sends requests to a real queue; `next_fault` decides the fault of each."""
+    """Requests to a real queue; `next_fault` decides the fault of each."""
 
     def __init__(self, connection: QueueConnection, next_fault: Callable[[], CallFault]) -> None:
         super().__init__(connection, CircuitBreaker(SystemClock()))

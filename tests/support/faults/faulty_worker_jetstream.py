@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 class QueueFault(Enum):
-    """What can happen to one call."""
+    """The fault of one call."""
 
     NONE = auto()
     UNREACHABLE = auto()  # nothing was sent
@@ -28,11 +28,11 @@ QUEUE_FAULTS = tuple(fault for fault in QueueFault if fault is not QueueFault.NO
 
 
 class WorkerKilled(BaseException):
-    """The worker has crashed: none of it runs any more."""
+    """The worker has crashed, and none of its tasks runs."""
 
 
 class FaultyWorkerJetStream(JetStreamClient):
-    """Strikes call number `at`; pulls and reports do not count, they come when they come."""
+    """A client with a fault at one call; pulls and reports do not count, as their order varies."""
 
     def __init__(self, names: QueueNames, fault_at_call: int, fault: QueueFault) -> None:
         self._worker_bucket = names.worker_bucket

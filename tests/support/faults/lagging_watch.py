@@ -1,4 +1,4 @@
-"""Watches of one kind that deliver nothing until a test lets them, alone or in a controller."""
+"""Watches of one kind that deliver nothing until a test allows it, alone or in a controller."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

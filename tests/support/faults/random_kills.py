@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class RandomKiller:
-    """Kills servers, containers and `replicas` of the API that `make up` does not know.
+    """A killer of servers, containers and `replicas` of the API that `make up` did not start.
 
     The pod runner restarts containers.
     """

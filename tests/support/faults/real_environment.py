@@ -26,7 +26,7 @@ API_WAIT_SECONDS: Final = 20.0
 
 
 class RealEnvironment:
-    """An installation whose stock takes no GPU, so that hundreds of units fit.
+    """An installation whose stock uses no GPU, so that hundreds of units fit.
 
     `gateway` is the client of the processes that run in the test; `observer` is the test's own.
     """
@@ -54,17 +54,17 @@ class RealEnvironment:
         return KubeServicesFactory(self.service_settings, self.clock, randomness)
 
     async def run_controller(self, client: KubeClient) -> None:
-        """Wait until cancelled: the controller runs beside, with its own account and client."""
+        """Wait until cancelled: the real controller already runs with its own client."""
         await asyncio.Event().wait()
 
     async def create_ready_stock(self, name: str, spec: str) -> str:
-        """Create a stock unit, and wait until it is ready; its uid."""
+        """Create a stock unit, wait until it is ready, and return its uid."""
         uid = await self._create_stock(name, spec)
         await eventually(lambda: self._was_ready(name), timeout_seconds=MAX_WATCH_GAP_SECONDS)
         return uid
 
     async def create_all_ready_stock(self, count: int, spec: str) -> set[str]:
-        """Create `count` stock units, and wait until all are ready; their uids."""
+        """Create `count` stock units, wait until all are ready, and return their uids."""
         names = (f"{spec}-stock-{number}" for number in range(count))
         uids = set(await asyncio.gather(*(self._create_stock(name, spec) for name in names)))
         await eventually(
@@ -97,7 +97,7 @@ class RealEnvironment:
         return frozenset()
 
     async def wait_final_snapshot(self) -> OperationsSnapshot:
-        """Return the snapshot once nothing changes any more."""
+        """Return the snapshot when the cluster no longer changes."""
         return await wait_unchanged(
             lambda: OperationsSnapshot.take(self.observer, self.service_settings), self.clock
         )

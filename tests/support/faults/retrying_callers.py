@@ -19,7 +19,7 @@ from tests.support.faults.faulty_gateway import ProcessKilled
 
 
 class RetryingCallers:
-    """All callers of a schedule; `results` is what they got."""
+    """All callers of a schedule; `results` are the results that they got."""
 
     def __init__(self, replicas: ApiReplicas, clock: Clock, randomness: Random) -> None:
         self._replicas = replicas
@@ -62,7 +62,7 @@ async def call_once(replica: KubeServices, command: CreateUnit | SeedStock) -> C
 
 
 def refusal_result(command: CreateUnit | SeedStock, error: ServiceError) -> CallerResult | None:
-    """Return the result of an error; None where it only asks for a retry."""
+    """Return the result of an error; None if it only requests a retry."""
     if isinstance(error, ServiceUnavailableError | DeadlineExceededError):
         return None
     return CallerResult(command.operation_id, is_new=False, error_code=error.code, command=command)

@@ -17,7 +17,7 @@ REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30)
 
 
 class RetryingHttpCallers:
-    """Callers that use the replicas in turn; `results` is what they got."""
+    """Callers that use the replicas in turn; `results` are the results that they got."""
 
     def __init__(self, urls: Sequence[str], spec: str) -> None:
         self._urls = itertools.cycle(urls)

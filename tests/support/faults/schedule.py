@@ -24,7 +24,7 @@ DELAY_FAULT_SECONDS = 12.0  # less than QUIET_SECONDS
 
 
 class ScheduleEnvironment(Protocol):
-    """The place where a schedule runs."""
+    """The environment of a schedule."""
 
     @property
     def clock(self) -> Clock: ...
@@ -46,16 +46,16 @@ class ScheduleEnvironment(Protocol):
         ...
 
     async def create_ready_stock(self, name: str, spec: str) -> str:
-        """Create ready stock that no operation made, such as a pool's; its uid."""
+        """Create ready stock without an operation, such as a pool's, and return its uid."""
         ...
 
     def recorded_ready_uids(self) -> frozenset[str]:
-        """Return the uids of all stock that was ever ready, where they are recorded."""
+        """Return the uids of all stock that was ever ready, if they are recorded."""
         ...
 
 
 class Schedule:
-    """Runs a plan to its end."""
+    """The run of a plan to its end."""
 
     def __init__(
         self, plan: SchedulePlan, environment: ScheduleEnvironment, randomness: Random
@@ -75,7 +75,7 @@ class Schedule:
         self._removed: list[GPUUnit] = []
 
     async def run(self) -> FinalState:
-        """Run all callers at once, then without faults until nothing changes; the final state."""
+        """Run all callers, then wait without faults until nothing changes; return the state."""
         await asyncio.gather(*map(self._create_stock, range(self._plan.stock)))
         await asyncio.gather(*map(self._create_storage, range(self._plan.storages)))
         async with asyncio.TaskGroup() as group:

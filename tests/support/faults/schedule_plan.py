@@ -45,11 +45,11 @@ class SchedulePlan:
 
     @property
     def prefix(self) -> str:
-        """Return the prefix of this run's names: several runs share a cluster."""
+        """Return the prefix of this run's names, because several runs share a cluster."""
         return f"s{self.seed}"
 
     def commands(self, caller: int = 0) -> list[CreateUnit | SeedStock]:
-        """Return what one caller of each operation sends."""
+        """Return the commands of one caller of each operation."""
         seeds = [
             SeedStock(f"{self.prefix}-seed-{number}", self.prefix, replicas, memory="1Mi", gpu=0)
             for number, replicas in enumerate(self.seeds)

@@ -27,13 +27,13 @@ class ProxiedConnection:
 
 
 class TCPProxy:
-    """Forwards to one server; faults apply to existing and new connections.
+    """A proxy of one server; faults apply to existing and new connections.
 
     `stall` keeps connections open and forwards nothing, as a half-open connection does;
-    `mute_server` forwards what clients send and holds back what the server sends;
+    `mute_server` forwards data of clients and delays data of the server;
     `refuse` accepts no new connections; `cut` resets the existing ones;
-    `delay` holds back every chunk;
-    `cut_after` resets each connection after so many more chunks from the server.
+    `delay` delays every chunk;
+    `cut_after` resets each connection after that number of chunks from the server.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -41,8 +41,8 @@ class TCPProxy:
         self._connections: set[ProxiedConnection] = set()
         self._may_forward = asyncio.Event()
         self._may_forward.set()
-        self._may_answer = asyncio.Event()
-        self._may_answer.set()
+        self._may_respond = asyncio.Event()
+        self._may_respond.set()
         self._delay = 0.0
         self._is_refusing = False
         self._max_chunks: int | None = None
@@ -64,7 +64,7 @@ class TCPProxy:
         self._may_forward.clear()
 
     def mute_server(self) -> None:
-        self._may_answer.clear()
+        self._may_respond.clear()
 
     def delay(self, seconds: float) -> None:
         self._delay = seconds
@@ -78,9 +78,9 @@ class TCPProxy:
         self._is_refusing = True
 
     def clear_faults(self) -> None:
-        """End all faults; connections that were cut stay cut."""
+        """End all faults; closed connections stay closed."""
         self._may_forward.set()
-        self._may_answer.set()
+        self._may_respond.set()
         self._delay = 0.0
         self._is_refusing = False
         self._max_chunks = None
@@ -92,7 +92,7 @@ class TCPProxy:
             reset_connection(connection.server)
 
     def half_close(self) -> None:
-        """Send every client the end of the stream, and still accept what it sends."""
+        """Send every client the end of the stream, and still accept its data."""
         for connection in self._connections:
             connection.half_closed = True
             connection.client.write_eof()
@@ -126,9 +126,9 @@ class TCPProxy:
         self._connections.add(connection)
         self._idle.clear()
         try:
-            async with asyncio.TaskGroup() as both:
-                both.create_task(self._forward(connection, reader, connection.server))
-                both.create_task(self._forward(connection, server_reader, connection.client))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._forward(connection, reader, connection.server))
+                group.create_task(self._forward(connection, server_reader, connection.client))
         finally:
             reset_connection(connection.client)
             reset_connection(connection.server)
@@ -147,7 +147,7 @@ class TCPProxy:
                 await asyncio.sleep(self._delay)
                 await self._may_forward.wait()
                 if writer is connection.client:
-                    await self._may_answer.wait()
+                    await self._may_respond.wait()
                     if connection.half_closed:
                         continue
                 writer.write(chunk)
@@ -177,7 +177,7 @@ def reset_connection(writer: asyncio.StreamWriter) -> None:
 def kubeconfig_through_proxy(
     proxy: TCPProxy, installation: IsolatedInstallation, folder: Path
 ) -> Path:
-    """Write the API's kubeconfig with the proxy in place of the server; its path."""
+    """Write the API's kubeconfig with the proxy in place of the server, and return its path."""
     config = yaml.safe_load(installation.api_kubeconfig.read_text())
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.port}"
     path = folder / "kubeconfig"

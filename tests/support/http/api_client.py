@@ -45,7 +45,7 @@ class ApiResponse:
 
 
 class ApiClient:
-    """Sends requests to one replica of the API, each on its own connection."""
+    """A client of one replica of the API; each request has its own connection."""
 
     def __init__(
         self, url: str, *, seconds: float = DEFAULT_TIMEOUT_SECONDS, token: str = ""

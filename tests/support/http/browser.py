@@ -60,7 +60,7 @@ class BrowserPage:
         return result
 
     async def open(self, url: str) -> None:
-        """Go to a page, and record what it requests."""
+        """Open a page, and record its requests."""
         for domain in ("Network", "Runtime", "Log", "Page"):
             await self.command(f"{domain}.enable")
         await self.command("Page.navigate", url=url)

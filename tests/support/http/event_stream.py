@@ -1,4 +1,4 @@
-"""A client of the dashboard's event stream, as a browser is."""
+"""A client of the dashboard's event stream, like a browser."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ class ServerSentEvent:
 
 
 class EventStreamClient:
-    """Reads one event stream, event by event."""
+    """A reader of one event stream, event by event."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response

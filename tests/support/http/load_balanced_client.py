@@ -60,7 +60,7 @@ class LoadBalancedClient(AbstractResolver):
     async def remove_replica(self, url: str) -> None:
         """Open no more connections to a replica; returns when it has accepted the pending ones.
 
-        The request at the end is answered after every connection that was opened before it.
+        The response to the last request comes after every connection that was opened before it.
         """
         self._urls.remove(url)
         await eventually(self._pending_connections, lambda count: count == 0)
@@ -87,7 +87,7 @@ class LoadBalancedClient(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing: this resolver has no resources."""
 
     async def _pending_connections(self) -> int:
         return self._connecting

@@ -26,7 +26,7 @@ from tests.support.wait.eventually import eventually
 async def serve_auth_callout(
     server: NATSServer, user: WorkerUser
 ) -> AsyncIterator[NATSCredentials]:
-    """Let one worker user connect for the length of the block; its credentials."""
+    """Let one worker user connect for the length of the block; yield its credentials."""
     key = server.worker_key_file.read_text().strip().encode()
     password_file = str(server.password_file("callout"))
     config = QueueConfig(url=server.url, user="callout", password_file=password_file)
@@ -46,7 +46,7 @@ async def serve_auth_callout(
 
 
 async def can_connect(credentials: NATSCredentials) -> bool:
-    """Return True once the callout answers; raises nats errors before."""
+    """Return True once the callout responds; raises nats errors before."""
     client = Client()
     try:
         await client.connect(

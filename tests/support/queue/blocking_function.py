@@ -16,7 +16,7 @@ from tests.support.queue.recording_function import CALLS_FILE_VARIABLE, read_exe
 from tests.support.wait.eventually import eventually
 
 TIMEOUT_SECONDS = 120.0
-# More than the shortest grace period of a pod.
+# More than the minimum grace period of a pod.
 FINISH_SECONDS = 5.0
 
 
@@ -69,14 +69,14 @@ class BlockingFunction:
         return record.worker
 
     async def wait_removed(self, workers: Set[str]) -> str:
-        """Return the first of these workers whose unit is gone."""
+        """Return the first of these workers whose unit was deleted."""
 
         async def removed() -> Set[str]:
             units = await self._functions.worker_units(self._name)
             return workers - {unit["metadata"]["name"] for unit in units}
 
-        (gone,) = await eventually(removed, timeout_seconds=TIMEOUT_SECONDS)
-        return gone
+        (worker,) = await eventually(removed, timeout_seconds=TIMEOUT_SECONDS)
+        return worker
 
     async def wait_draining(self, worker: str) -> None:
         """Wait until a worker drains: its pod is deleted, and its one invocation still runs."""
@@ -93,7 +93,7 @@ class BlockingFunction:
         self._release_file.touch()
 
     async def wait_outcomes(self) -> dict[str, tuple[InvocationState, int]]:
-        """Return states and attempts once all is finished and every guarantee holds."""
+        """Return states and attempts once all invocations are finished; check every guarantee."""
         await eventually(self.harness.is_queue_empty, timeout_seconds=TIMEOUT_SECONDS)
         self.harness.executions = read_executions(self._calls_file)
         snapshot = await self.harness.wait_finished(timeout_seconds=TIMEOUT_SECONDS)
@@ -116,7 +116,7 @@ async def new_blocking_function(
         "command": ["python", "-m", "tests.support.queue.recording_function"],
         "envs": [{"name": CALLS_FILE_VARIABLE, "value": str(folder / "calls")}],
     }
-    fields = {"image": "local/noting", "template": template, "timeoutSeconds": 280, **spec}
+    fields = {"image": "local/recorder", "template": template, "timeoutSeconds": 280, **spec}
     name = await functions.create(spec_name, **fields)
     function = BlockingFunction(functions, api, name, folder)
     await function.harness.keep_record_history()

@@ -1,4 +1,4 @@
-"""One function at a real queue, without Kubernetes: its streams, its callers, and what is left."""
+"""One function at a real queue, without Kubernetes: streams, callers and stored data."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ CONSUMER_INACTIVE_SECONDS = 60.0
 
 
 class FunctionHarness:
-    """The actions of callers and observers at the queue; it keeps what was accepted."""
+    """The actions of callers and observers at the queue, with the accepted invocations."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class FunctionHarness:
         )
 
     async def keep_record_history(self) -> None:
-        """Keep every version of a record from now on, in streams that already exist."""
+        """Keep every later version of a record, in streams that already exist."""
         for stream_config in map(self._with_history, stream_configs(self.names, StreamLimits())):
             await self._jetstream_request(f"STREAM.UPDATE.{stream_config['name']}", stream_config)
 
@@ -123,7 +123,7 @@ class FunctionHarness:
         await self.publish_raw(invocation_id, message.encode_message(call))
 
     async def publish_raw(self, invocation_id: str, data: bytes) -> None:
-        """Publish any bytes on the subject of an invocation."""
+        """Publish bytes on the subject of an invocation."""
         subject = self.names.call_subject(self.function_name, invocation_id)
         await self._js.publish(subject, data)
 
@@ -159,7 +159,7 @@ class FunctionHarness:
             await self.client.publish(subject, invocation_id.encode())
 
     async def redrive(self, invocation_id: str) -> None:
-        """Start a new run of a final invocation; its message waits until the old one is gone."""
+        """Redrive a final invocation; publish its message once the old one is deleted."""
         record, revision = await self.read_record(invocation_id)
         redriven = transition.redriven(record, now_ms(self.clock))
         await self.write_record(invocation_id, redriven, revision)
@@ -183,11 +183,11 @@ class FunctionHarness:
         return worker_report.decode_report(stored.data or b"")
 
     async def is_queue_empty(self) -> bool:
-        """Return whether no message is left."""
+        """Return whether the queue has no message."""
         return not await self._queued_keys()
 
     async def delivery_count(self) -> int:
-        """Return how often messages were delivered to workers, redeliveries included."""
+        """Return the number of deliveries to workers, including redeliveries."""
         info = await self._js.consumer_info(
             self.names.invocations_stream, consumer_name(self.function_name)
         )
@@ -201,7 +201,7 @@ class FunctionHarness:
         return InvocationBody(object_name=name, size=len(data))
 
     async def put_malformed_body(self, name: str, info: bytes) -> InvocationBody:
-        """Store an object whose metadata is not what an object store writes."""
+        """Store an object with invalid metadata."""
         encoded_name = base64.urlsafe_b64encode(name.encode()).decode()
         bucket = self.names.body_bucket_name(self.function_name)
         await self.client.jetstream().publish(f"$O.{bucket}.M.{encoded_name}", info)
@@ -215,9 +215,9 @@ class FunctionHarness:
         return (await store.get(body.object_name)).data or b""
 
     async def snapshot(self) -> InvocationSnapshot:
-        """Return everything of this function that exists now.
+        """Return the present records, messages and outcomes of this function.
 
-        The message of an invocation goes last, so it is read first: what belongs to it exists then.
+        The message of an invocation is deleted last, so messages are read first.
         """
         queued = await self._queued_keys()
         versions: dict[str, list[RecordVersion]] = defaultdict(list)
@@ -272,7 +272,7 @@ class FunctionHarness:
         while (pending := (info := await subscription.consumer_info()).num_pending or 0) > 0:
             messages += await subscription.fetch(min(pending, 500), timeout=REQUEST_TIMEOUT_SECONDS)
         await subscription.unsubscribe()
-        with suppress(nats.js.errors.NotFoundError):  # a server that was killed does not know it
+        with suppress(nats.js.errors.NotFoundError):  # a killed server has lost the consumer
             await self._js.delete_consumer(stream, info.name)
         return messages
 

@@ -82,7 +82,7 @@ class FunctionsClient:
         return await eventually(status, predicate, timeout_seconds=timeout_seconds)
 
     async def worker_units(self, name: str) -> list[dict[str, Any]]:
-        """Return the units that work for a function."""
+        """Return the worker units of a function."""
         units = await self.installation.list("gpuunits")
         return [
             unit
@@ -121,7 +121,7 @@ class FunctionsClient:
         return (await self.jetstream.publish(subject, call)).seq
 
     async def read_record(self, name: str, invocation_id: str) -> InvocationRecord:
-        """Return the record as it is now."""
+        """Return the present record."""
         stream = f"KV_{QUEUE_NAMES.record_bucket}"
         subject = QUEUE_NAMES.record_subject(record_key(name, invocation_id))
         stored = await self.jetstream.get_last_msg(stream, subject)
@@ -169,17 +169,17 @@ class FunctionsClient:
         await self.jetstream.publish(subject, worker_report.encode_report(report))
 
     async def ack_all(self, name: str) -> int:
-        """Acknowledge all messages, as if they had been run; returns how many there were."""
+        """Acknowledge all messages, as if they had been run; return their number."""
         pulled = await self.jetstream.pull_subscribe_bind(
             name, stream=QUEUE_NAMES.invocations_stream
         )
-        done = 0
+        count = 0
         while await self.queued_counts(name):
-            with suppress(TimeoutError):  # a later fetch returns what is not there yet
+            with suppress(TimeoutError):  # a later fetch returns a message that is missing now
                 (call,) = await pulled.fetch(1, timeout=FETCH_SECONDS)
                 await call.ack_sync(timeout=REQUEST_TIMEOUT_SECONDS)
-                done += 1
-        return done
+                count += 1
+        return count
 
 
 def current_time_ms() -> int:

@@ -34,7 +34,7 @@ NO_HEARTBEAT_INTERVALS: Final = replace(FAST_INTERVALS, heartbeat_seconds=60.0)
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What a test may change about a worker."""
+    """The options of a worker that a test may change."""
 
     name: str = "worker-1"
     queue: Callable[[QueueConnection], JetStreamClient] = JetStreamClient
@@ -54,7 +54,7 @@ async def run_worker(
     concurrency: int = 4,
     options: WorkerOptions = DEFAULT_OPTIONS,
 ) -> AsyncIterator[Worker]:
-    """A worker of that function for the length of the block."""
+    """Run a worker of that function for the length of the block."""
     credentials = (
         nats_credentials
         if isinstance(nats_credentials, NATSCredentials)

@@ -49,7 +49,7 @@ class InvocationApi:
     async def create_function(self, **spec: Any) -> str:
         """Create a function, and return its name."""
         name = new_name("fn")
-        names = {"operationID": new_name("make"), "name": name}
+        names = {"operationID": new_name("create"), "name": name}
         body = {**names, "specName": "g1.1", "image": "example/echo:1", **spec}
         response = await self.api.post(FUNCTIONS, body)
         assert response.status == 201, response.body
@@ -63,7 +63,7 @@ class InvocationApi:
         return await (client or self.api).post(INVOCATIONS, body)
 
     async def record(self, function_name: str, invocation_id: str) -> InvocationRecord:
-        """Return the record as the queue holds it."""
+        """Return the stored record."""
         stored = await self.queue.records.find(record_key(function_name, invocation_id))
         assert stored is not None
         assert stored.record is not None
@@ -93,7 +93,7 @@ class InvocationApi:
 
 
 def begin_run(record: InvocationRecord) -> InvocationRecord:
-    return transition.attempt_started(record, "played-1", 1, record.accepted_at + 10)
+    return transition.attempt_started(record, "worker-1", 1, record.accepted_at + 10)
 
 
 def succeed_with(body: bytes, object_name: str = "") -> Any:

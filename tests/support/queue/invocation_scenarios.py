@@ -1,4 +1,4 @@
-"""Requests of invocations, by what becomes of them."""
+"""Requests of invocations, by their outcome."""
 
 from typing import Any, Final
 

@@ -25,7 +25,7 @@ MALFORMED_RESPONSES = {
 
 @asynccontextmanager
 async def serve_misbehaving_framework() -> AsyncIterator[Path]:
-    """Respond as the attribute `response` says, during the block; the path of the socket."""
+    """Respond as the attribute `response` says; yield the path of the socket."""
     with tempfile.TemporaryDirectory(prefix="framework-") as folder:
         path = Path(folder) / "framework.sock"
         async with await asyncio.start_unix_server(_respond, path):

@@ -47,7 +47,7 @@ class NATSUser:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator["asyncio.Task[object]"]:
-        """Keep the client connected for the length of the block; the task that does it."""
+        """Keep the client connected for the length of the block; yield the connection's task."""
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self.run_connection())
             await eventually(lambda: asyncio.sleep(0, self.is_connected()))
@@ -68,7 +68,7 @@ def api_nats_user(url: str) -> NATSUser:
 
 
 def activator_nats_user(url: str) -> NATSUser:
-    """The way of the activator."""
+    """Return the client of the activator."""
     connection = QueueConnection(lambda: NATSCredentials(url), "tests", SystemClock())
     jetstream = JetStreamClient(connection)
     return NATSUser(
@@ -80,7 +80,7 @@ def activator_nats_user(url: str) -> NATSUser:
 
 
 def worker_nats_user(url: str) -> NATSUser:
-    """The way of a worker."""
+    """Return the client of a worker."""
     connection = worker_connection(lambda: NATSCredentials(url), Intervals(), SystemClock())
     queue = JetStreamClient(connection)
     return NATSUser(

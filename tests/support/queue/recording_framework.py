@@ -15,7 +15,7 @@ from tests.support.checks.invocation_checks import Execution
 
 
 class RecordingFramework:
-    """Responds with the run and the attempt, so that a result shows which one made it.
+    """A framework that responds with the run and the attempt of the call.
 
     Attributes: `sleepSeconds`, `failAttempts`, `fail`, `answerBytes`, and `wait`, which holds an
     invocation until `release` is set.
@@ -36,11 +36,11 @@ class RecordingFramework:
         self.running_by_invocation[invocation.id] += 1
         self.max_running = max(self.max_running, sum(self.running_by_invocation.values()))
         try:
-            return await self._answer(invocation)
+            return await self._respond(invocation)
         finally:
             self.running_by_invocation[invocation.id] -= 1
 
-    async def _answer(self, invocation: Invocation) -> Response:
+    async def _respond(self, invocation: Invocation) -> Response:
         attributes = invocation.attributes
         await asyncio.sleep(attributes.get("sleepSeconds", 0))
         if attributes.get("wait"):

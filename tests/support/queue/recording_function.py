@@ -26,7 +26,7 @@ async def record_call(invocation: Invocation) -> str:
     with Path(os.environ[CALLS_FILE_VARIABLE]).open("a") as calls:  # noqa: ASYNC230 - one short line
         calls.write(f"{line}\n")
     release_file = Path(invocation.attributes.get("until", "/"))
-    while not release_file.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+    while not release_file.exists():  # noqa: ASYNC110, ASYNC240 - another process creates it
         await asyncio.sleep(MIN_PAUSE_SECONDS)
     await asyncio.sleep(float(invocation.attributes.get("sleepSeconds", 0)))
     if "exit" in invocation.attributes:

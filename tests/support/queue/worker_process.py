@@ -67,7 +67,7 @@ class WorkerProcess:
 async def run_worker_process(
     state_dir: Path, function_name: str, server: NATSServer, concurrency: int = 4
 ) -> AsyncIterator[WorkerProcess]:
-    """Run both processes for the length of the block, unless the test ends them."""
+    """Run both processes for the length of the block, unless the test stops them."""
     processes = WorkerProcess(state_dir, function_name, server, concurrency)
     processes.framework.start()
     processes.worker.start()

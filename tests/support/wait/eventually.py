@@ -26,7 +26,7 @@ async def eventually(
     Errors in `tolerate` count as a value that does not match. Raises AssertionError with the last
     value at the deadline.
     """
-    last: object = "nothing was read"
+    last_value: object = "nothing was read"
     loop, deadline = asyncio.get_running_loop(), asyncio.timeout(timeout_seconds)
     began = loop.time()
     try:
@@ -35,23 +35,23 @@ async def eventually(
                 try:
                     value = await read()
                 except tolerate as error:
-                    last = repr(error)
+                    last_value = repr(error)
                 else:
                     if predicate(value):
                         return value
-                    last = value
+                    last_value = value
                 await asyncio.sleep(next_pause(loop.time() - began))
     except TimeoutError:
         if not deadline.expired():
             raise  # a timeout of `read` itself
         raise AssertionError(
-            f"not within {timeout_seconds:g} s; last seen: "
-            f"{str(without_managed_fields(last))[:MAX_SHOWN_CHARACTERS]}"
+            f"not within {timeout_seconds:g} s; last value: "
+            f"{str(without_managed_fields(last_value))[:MAX_SHOWN_CHARACTERS]}"
         ) from None
 
 
 async def immediate(value: T) -> T:
-    """Return `value`: makes an awaitable for `eventually` of what needs no await."""
+    """Return `value`; used to pass a function that does not await to `eventually`."""
     return value
 
 
@@ -61,7 +61,7 @@ def next_pause(waited_seconds: float) -> float:
 
 
 def without_managed_fields(observed: object) -> object:
-    """Drop `managedFields` from an object: who wrote which field only makes a failure long."""
+    """Drop `managedFields` from an object, because they only make the message of a failure long."""
     if isinstance(observed, dict):
         return {
             key: without_managed_fields(value)
