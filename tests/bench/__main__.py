@@ -1,4 +1,4 @@
-"""`make bench`: run all benchmarks, or those that are named, and print the table of ratios."""
+"""`make bench`: run all benchmarks or the named ones, and print a table of ratios."""
 
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ def print_line(text: str) -> None:
 
 
 async def run_benchmarks(names: Sequence[str], sizes: BenchSizes) -> list[Measure]:
-    """Run each named benchmark after the other; those on widgets share one control plane."""
+    """Run the named benchmarks one after the other; those on widgets share one control plane."""
     rows: list[Measure] = []
     if on_widgets := [name for name in names if name in WIDGET_BENCHMARKS]:
         rows += await run_widget_benchmarks(on_widgets, sizes.widgets)
@@ -47,7 +47,7 @@ async def run_widget_benchmarks(names: Sequence[str], widgets: int) -> list[Meas
         await install_widget_crd(connection)
         began = time.perf_counter()
         created = await create_widgets(connection, widgets)
-        print_line(f"made {created:,} widgets in {time.perf_counter() - began:.0f} s")
+        print_line(f"created {created:,} widgets in {time.perf_counter() - began:.0f} s")
         kubeconfig = plane.layout.admin_kubeconfig
         bench = WidgetBench(connection, kubeconfig, widgets, our_contender(), anchor)
         for name in names:
@@ -59,12 +59,12 @@ async def run_widget_benchmarks(names: Sequence[str], widgets: int) -> list[Meas
 def main() -> None:
     known = (*WIDGET_BENCHMARKS, *STANDALONE_BENCHMARKS)
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(known)}; all if none")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(known)}; default: all")
     parser.add_argument("--widgets", type=int, default=BenchSizes.widgets)
     parser.add_argument("--units", type=int, default=BenchSizes.units)
     options = parser.parse_args()
     if unknown := set(options.names) - set(known):
-        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown benchmarks: {', '.join(sorted(unknown))}")
     with single_process_run(ROOT):
         rows = asyncio.run(
             run_benchmarks(options.names or known, BenchSizes(options.widgets, options.units))

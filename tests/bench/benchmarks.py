@@ -113,7 +113,7 @@ async def measure_latency(bench: WidgetBench) -> list[Measure]:
         rows += [
             new_measure(f"{title}, p99", ours.p99, theirs.p99, "<= 3x"),
             new_measure(f"{title}, p50", ours.p50, theirs.p50),
-            new_measure(f"{title}, of which the write, p50", None, writes.p50),
+            new_measure(f"{title}, only the write, p50", None, writes.p50),
         ]
     return rows
 
@@ -121,7 +121,7 @@ async def measure_latency(bench: WidgetBench) -> list[Measure]:
 async def measure_changes(
     bench: WidgetBench, rate: float
 ) -> tuple[LatencyReport, LatencyReport, LatencyReport]:
-    """Measure both sides on the same changes, so that a stall hits both; and the writes."""
+    """Measure both sides and the writes on the same changes, so that a stall affects both."""
     randomness = random.Random(rate)
     async with AsyncExitStack() as sides:
         theirs = await sides.enter_async_context(bench.anchor.latency(bench.kubeconfig))
@@ -156,7 +156,7 @@ async def run_units_benchmark(sizes: BenchSizes) -> list[Measure]:
 
 
 async def run_create_benchmark(_: BenchSizes) -> list[Measure]:
-    """Measure creates with one API process, and stock that no controller made."""
+    """Measure creates with one API process, and stock without a controller."""
     return await measure_creates()
 
 
@@ -166,7 +166,7 @@ async def run_burst_benchmark(_: BenchSizes) -> list[Measure]:
 
 
 async def run_listing_benchmark(_: BenchSizes) -> list[Measure]:
-    """Measure lists with one API process, and units that no controller made."""
+    """Measure lists with one API process, and units without a controller."""
     return await measure_listings()
 
 

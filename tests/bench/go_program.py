@@ -1,4 +1,4 @@
-"""Builds the Go programs of the benchmarks once, into the cache."""
+"""The build of the benchmarks' Go programs, once, into the cache."""
 
 import hashlib
 import platform

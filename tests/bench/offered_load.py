@@ -7,7 +7,7 @@ LEAD_SECONDS = 0.1
 
 
 async def run_at_rate(rate: float, calls: Iterable[Callable[[], Awaitable[object]]]) -> list[float]:
-    """Begin `rate` calls a second; returns the seconds of each from when it was due."""
+    """Begin `rate` calls a second; return the seconds of each call since its due time."""
     loop = asyncio.get_running_loop()
     began, durations = loop.time() + LEAD_SECONDS, list[float]()
 

@@ -1,4 +1,4 @@
-"""The reports of measured programs: one JSON object on stdout, of the same form for all."""
+"""The reports of measured programs: one JSON object on stdout."""
 
 from collections.abc import Sequence
 

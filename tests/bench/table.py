@@ -10,7 +10,7 @@ HEADER = ("what", "ours", "anchor", "ratio", "target")
 
 @dataclass(frozen=True)
 class Measure:
-    """One row; `ours` or `anchor` is None where there is nothing to compare."""
+    """One row; `ours` or `anchor` is None if there is nothing to compare."""
 
     what: str
     ours: float | None

@@ -67,7 +67,7 @@ def random_new_body(randomness: Random) -> dict[str, Any]:
 
 
 def random_change(randomness: Random) -> dict[str, Any]:
-    """Draw a patch that often changes nothing, or removes what does not exist."""
+    """Draw a patch that often changes nothing, or removes a missing field."""
     metadata: dict[str, Any] = {
         "labels": {randomness.choice(("claimed", "pool")): randomness.choice(("true", "x", None))},
         "annotations": {"note": randomness.choice(("1", "2", None))},
@@ -93,7 +93,7 @@ def random_change(randomness: Random) -> dict[str, Any]:
 
 
 class ScriptRunner:
-    """Runs a script; uids and versions are replaced by the order in which they were seen."""
+    """A runner of scripts; results have numbers in place of uids and versions."""
 
     def __init__(self, gateway: ObjectClient, namespace: str) -> None:
         self._gateway = gateway
@@ -134,11 +134,11 @@ class ScriptRunner:
                 return self._normalised(await self._gateway.patch(*path, body, step.subresource))
         return await self._gateway.delete(*path, uid=uid, resource_version=version)
 
-    def _seen_identity(self, name: str, which: str, index: int) -> str:
+    def _seen_identity(self, name: str, age: str, index: int) -> str:
         seen = self._seen_identities.get(name)
-        if not which or not seen:
+        if not age or not seen:
             return ""
-        return seen[-1 if which == "newest" else 0][index]
+        return seen[-1 if age == "newest" else 0][index]
 
     def _normalised(self, unit: GPUUnit) -> dict[str, Any]:
         """Return the whole object, with numbers in place of the server's identifiers."""

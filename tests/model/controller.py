@@ -20,7 +20,7 @@ ALL_OBJECTS = ListOptions()
 
 
 class ModelController:
-    """Reconciles every unit again and again, in random order."""
+    """A controller that reconciles every unit periodically, in random order."""
 
     def __init__(
         self, gateway: ObjectClient, scheduler: DeterministicScheduler, randomness: Random
@@ -31,7 +31,7 @@ class ModelController:
         self._storage_locks = ModelStorageLocks(gateway)
 
     async def run(self) -> None:
-        """Reconcile until cancelled; a failed unit is tried again in the next round."""
+        """Reconcile until cancelled; a failed unit is retried in the next round."""
         while True:
             await self.reconcile_all()
             await self._scheduler.sleep(1.0)

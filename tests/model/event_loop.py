@@ -12,5 +12,5 @@ class NullSelector(selectors.SelectSelector):
 
 
 def new_model_loop() -> asyncio.AbstractEventLoop:
-    """Make a loop for tasks that wait only for each other."""
+    """Create a loop for tasks that wait only for each other."""
     return asyncio.SelectorEventLoop(NullSelector())

@@ -82,7 +82,7 @@ class ModelApi:
         return decode_object(GPU_STORAGES, self.server.get(GPU_STORAGES, INSTANCE_NAMESPACE, name))
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine while the scheduler orders all calls; its result."""
+        """Return the result of a coroutine while the scheduler orders all calls."""
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         async with asyncio.TaskGroup() as group:
             background = [

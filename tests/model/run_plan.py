@@ -1,4 +1,4 @@
-"""Runs plans on the model, and checks the invariants."""
+"""The run of a plan on the model, with a check of the invariants."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def run_and_check_all(seeds: Iterable[int]) -> Iterator[FinalState]:
 
 
 async def run_and_check(seed: int) -> FinalState:
-    """Run and check the plan of a seed; AssertionError names the seed and what did not hold."""
+    """Run and check the plan of a seed; AssertionError names the seed and the broken invariants."""
     plan = model_plan(seed)
     try:
         final = await run_plan(plan)
@@ -43,9 +43,9 @@ async def run_and_check(seed: int) -> FinalState:
 def model_plan(seed: int) -> SchedulePlan:
     """Return the plan of a seed, in some cases with a quota that is full at times."""
     plan = random_plan(seed)
-    is_narrow = bool(plan.faults) and Random(seed).choice([False, False, True])
-    full = {CallFault.QUOTA_EXCEEDED: 5} if is_narrow else {}
-    return replace(plan, faults={**plan.faults, **full})
+    has_quota = bool(plan.faults) and Random(seed).choice([False, False, True])
+    quota_faults = {CallFault.QUOTA_EXCEEDED: 5} if has_quota else {}
+    return replace(plan, faults={**plan.faults, **quota_faults})
 
 
 async def run_plan(plan: SchedulePlan) -> FinalState:

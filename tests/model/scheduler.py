@@ -1,4 +1,4 @@
-"""Lets one waiting task continue at a time, in an order that a seed decides."""
+"""A scheduler that lets one waiting task continue at a time, in an order that a seed decides."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

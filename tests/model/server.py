@@ -1,6 +1,6 @@
 """The rules of the API server that operations depend on, without a network.
 
-Names are unique, uids are never reused, every write makes a new version, preconditions hold.
+Names are unique, uids are never reused, every write creates a new version, preconditions hold.
 `tests/kube/api/test_model.py` runs the same calls against a real server.
 """
 

@@ -24,7 +24,7 @@ from tests.model.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 
 
 class ModelStorageLocks:
-    """Confirms the locks of units, and releases orphaned ones."""
+    """The storage locks of all units: confirms them, and releases orphaned ones."""
 
     def __init__(self, gateway: ObjectClient) -> None:
         self._gateway = gateway
@@ -46,7 +46,7 @@ class ModelStorageLocks:
             self._mounted.add(pair)
 
     async def release_orphaned_locks(self) -> None:
-        """Release all orphaned locks once; a failed storage is tried again in the next round."""
+        """Release all orphaned locks once; a failed storage is retried in the next round."""
         try:
             page = await self._gateway.list(GPU_STORAGES, INSTANCE_NAMESPACE, ListOptions())
         except kube_errors.KubeError:

@@ -1,4 +1,4 @@
-"""The logs of a failed test: what it reported, and what processes wrote while it ran."""
+"""The logs of a failed test: its report, and the output of processes during the test."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def new_log_dir(checkout: Path, run: str) -> Path:
 
 
 class LogRecorder:
-    """Saves what processes log while a failed test runs, by the sizes of the logs at its start."""
+    """A recorder of what processes log during a test, by the log sizes at its start."""
 
     def __init__(self, sources: Iterable[Path], target: Path) -> None:
         self._sources = tuple(sources)
@@ -37,7 +37,7 @@ class LogRecorder:
         self._sizes = {path: path.stat().st_size for path in self._log_files()}
 
     def save_failure(self, report: pytest.TestReport) -> Path:
-        """Write the report of a failed test, and what processes have logged since it began."""
+        """Write the report of a failed test, and the process logs since its start."""
         folder = self._target / log_dir_name(report.nodeid)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{report.when}.txt").write_text(report_text(report))
@@ -49,7 +49,7 @@ class LogRecorder:
         return folder
 
     def _log_files(self) -> list[Path]:
-        """List every log; `os.walk` is twice as fast as `rglob`, and every test pays for it."""
+        """List every log; `os.walk` is twice as fast as `rglob`, and it runs for every test."""
         paths = (
             Path(folder) / name
             for source in self._sources

@@ -8,7 +8,7 @@ import pytest
 
 from tests.runner.progress import test_file
 
-# Each tier is spread over this share of the order, so that there is always a file that mostly
+# Each tier is spread over this share of the order, so that at any time some file mainly
 # computes. Tiers with long files end early: a long file at the end leaves processes idle.
 TIER_SHARES: Final = {"e2e": 0.5, "faults": 0.7, "kube": 0.8, "unit": 1.0}
 # Files with a time limit of their own need most CPU. Several at once take much longer than one
@@ -40,11 +40,11 @@ def spread_files(
 
 
 def has_long_limit(file: Iterable[pytest.Item]) -> bool:
-    """Tell whether a test of the file has a time limit of its own; all of those are long."""
+    """Return whether a test of the file has a time limit of its own, which is always long."""
     return any(item.get_closest_marker("timeout") for item in file)
 
 
 def tier_name(file: Sequence[pytest.Item]) -> str:
-    """Name the folder below `tests` that the file is in; empty when it is in none."""
+    """Return the name of the file's folder below `tests`; empty if it is in none."""
     parts = file[0].nodeid.split("/")
     return parts[1] if len(parts) > 2 else ""

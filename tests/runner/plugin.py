@@ -1,4 +1,4 @@
-"""The pytest plugin of a run: a part in the process that a person started, and one in each worker.
+"""The pytest plugin of a run: a part in the main process, and a part in each worker.
 
 Without workers both are in the same process.
 """
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--keep",
         action="store_true",
-        help="wait at a failed test, with its cluster alive, until Enter or Ctrl-C",
+        help="wait at a failed test until Enter or Ctrl-C; its cluster keeps running",
     )
 
 
@@ -47,7 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
     if worker_input is None:
         if config.option.keep and config.option.numprocesses:
-            raise pytest.UsageError("--keep waits for you at a failure: leave out -n")
+            raise pytest.UsageError(
+                "--keep waits for input at a failure and needs a single process: remove -n"
+            )
         seed = choose_seed()
         run = start_run(config.rootpath)
         tune_go_programs()
@@ -71,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class RunPlugin:
-    """Shows the progress, and ends all processes of the run."""
+    """The part of the main process: it shows the progress, and ends all processes of the run."""
 
     def __init__(self, config: pytest.Config, run: RunDirectory, logs: Path, seed: str) -> None:
         self._plugins = config.pluginmanager
@@ -148,7 +150,7 @@ class RunPlugin:
 
 
 class WorkerPlugin:
-    """Saves the logs of failed tests, and with --keep waits at a failure with the cluster alive."""
+    """The part of a worker: it saves the logs of failed tests, and waits at them with --keep."""
 
     def __init__(self, config: pytest.Config, folder: Path, ports: PortBlock, logs: Path) -> None:
         self._config = config
@@ -189,13 +191,13 @@ def raise_interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def wait_for_enter(config: pytest.Config, folder: Path) -> None:
-    """Print where the cluster is, and wait for Enter; without a terminal, for Ctrl-C."""
+    """Print the folder of the cluster, and wait for Enter; without a terminal, for Ctrl-C."""
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.suspend_global_capture(in_=True)
     sys.stderr.write(
-        f"\nkept: {folder}\n"
+        f"\nfolder of the test process: {folder}\n"
         f"  export KUBECONFIG={folder / 'cluster' / 'kubeconfigs' / 'admin'}\n"
-        "Enter ends it.\n"
+        "Press Enter to continue.\n"
     )
     if not sys.stdin.readline():
         threading.Event().wait()

@@ -31,7 +31,7 @@ class PortBlock:
 
 
 def take_block() -> PortBlock:
-    """Reserve a block that no other process has; raises OSError when all are taken."""
+    """Reserve a block that no other process has; raises OSError if all are in use."""
     for first in BLOCK_STARTS:
         guard = socket.socket()
         try:
@@ -42,17 +42,19 @@ def take_block() -> PortBlock:
             guard.close()
         else:
             return PortBlock(first, guard)
-    raise OSError(f"all {len(BLOCK_STARTS)} blocks of ports for tests are taken by other test runs")
+    raise OSError(
+        f"all {len(BLOCK_STARTS)} blocks of ports for tests are in use by other test runs"
+    )
 
 
 def start_counter(file: Path, ports: range) -> None:
-    """Let this process and its children take ports from `ports` in turn."""
+    """Let this process and its children use the ports of `ports` in turn."""
     write_counter(file, ports, 0)
     os.environ[PORT_COUNTER_VARIABLE] = str(file)
 
 
 def new_port() -> int:
-    """Return a free port; it comes again only after all others of the block."""
+    """Return a free port; it is returned again only after all others of the block."""
     return new_ports(1)[0]
 
 

@@ -20,7 +20,7 @@ class FileProgress:
 
 
 class Progress:
-    """Counts the tests of each file, which is finished with its last test."""
+    """The number of finished tests of each file; a file is finished with its last test."""
 
     def __init__(self) -> None:
         self._files: defaultdict[str, FileProgress] = defaultdict(FileProgress)

@@ -1,7 +1,7 @@
-"""The folder of one test run, which holds everything that its tests start, and ends with it.
+"""The folder of one test run: it has all files of its tests, and is removed at the end.
 
 A run holds a lock on its folder. So the next run of the same checkout finds the folders of dead
-runs, and ends the processes that those left. Processes are found by a mark in their environment,
+runs, and ends their remaining processes. Processes are found by a mark in their environment,
 which children inherit.
 """
 
@@ -45,7 +45,7 @@ class RunDirectory:
 
 
 def new_run_directory(checkout: Path) -> RunDirectory:
-    """Make the folder of a new run, after removing what dead runs of the same checkout left."""
+    """Create the folder of a new run, after removing the folders of dead runs of this checkout."""
     runs = runs_directory(checkout)
     # Some servers of tests run as other users, which need access.
     runs.mkdir(mode=0o711, exist_ok=True)
@@ -116,7 +116,7 @@ def require_run_mark(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse to start a process that could outlive a killed run; an audit hook."""
     if event == "subprocess.Popen" and not has_run_mark(arguments[3]):
         raise UnmarkedProcessError(
-            f"{arguments[1]} would not be found after the run: start it with with_run_mark(...)"
+            f"{arguments[1]} has no mark of the run: start it with with_run_mark(environment)"
         )
 
 

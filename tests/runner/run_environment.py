@@ -20,7 +20,7 @@ WORKER_DIR: Final = pytest.StashKey[Path]()
 
 
 def start_run(checkout: Path) -> RunDirectory:
-    """Make the folder of a run, and mark all processes started from now on."""
+    """Create the folder of a run, and mark all processes that start later."""
     folder = new_run_directory(checkout)
     temporary = folder.path / "tmp"
     temporary.mkdir(mode=0o711)
@@ -51,7 +51,7 @@ def schedule_as_batch() -> None:
 
 
 def start_worker(name: str) -> tuple[Path, PortBlock]:
-    """Make the folder of a process that runs tests, and reserve a block of ports for it."""
+    """Create the folder of a process that runs tests, and reserve a block of ports for it."""
     folder = Path(os.environ[RUN_VARIABLE]) / name
     folder.mkdir(mode=0o711)
     block = take_block()
@@ -63,7 +63,7 @@ def start_worker(name: str) -> tuple[Path, PortBlock]:
 
 @contextmanager
 def single_process_run(checkout: Path) -> Iterator[Path]:
-    """Run in this process alone, for the length of the block; the folder of its worker."""
+    """Run in this process only, for the length of the block; yield the folder of its worker."""
     run = start_run(checkout)
     try:
         folder, block = start_worker("alone")

@@ -11,7 +11,7 @@ SEED_VARIABLE: Final = "GPU_RUNTIME_TEST_SEED"
 def choose_seed() -> str:
     """Return the seed of this run: the one in the environment, or a new one.
 
-    It is put into the environment, so that worker processes collect the same tests.
+    The seed is put into the environment, so that worker processes collect the same tests.
     """
     return os.environ.setdefault(SEED_VARIABLE, str(secrets.randbits(32)))
 

@@ -1,4 +1,4 @@
-"""As many creates as there is ready stock, in one burst over several replicas."""
+"""A burst of creates that uses all ready stock, over several replicas."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Burst:
 
     def __init__(self, apis: Sequence[ApiProcess]) -> None:
         self._apis = apis
-        self.taken_stock: list[str] = []
+        self.used_stock: list[str] = []
         self.refusals: list[str] = []
 
     async def send(self, count: int, prefix: str) -> list[float]:
@@ -36,7 +36,7 @@ class Burst:
     async def _create(self, prefix: str, number: int) -> None:
         api = self._apis[number % len(self._apis)]
         try:
-            self.taken_stock.append(await create_unit(api, f"{prefix}-{number:04d}"))
+            self.used_stock.append(await create_unit(api, f"{prefix}-{number:04d}"))
         except CreateFailedError as error:
             self.refusals.append(str(error))
 
@@ -72,10 +72,12 @@ def rows(
     burst: Burst, rate: float, latency: LatencyReport, cpu_per_create: float, rss: float
 ) -> list[Measure]:
     title = f"{CREATE_COUNT} creates for {CREATE_COUNT} ready stock, {REPLICAS} replicas"
-    distinct = len(set(burst.taken_stock))
+    distinct = len(set(burst.used_stock))
     return [
-        new_measure(f"{title}: made", len(burst.taken_stock), CREATE_COUNT, "= 1x", "units"),
-        new_measure(f"{title}: distinct stock taken", distinct, CREATE_COUNT, "= 1x", "units"),
+        new_measure(
+            f"{title}: created units", len(burst.used_stock), CREATE_COUNT, "= 1x", "units"
+        ),
+        new_measure(f"{title}: distinct stock units used", distinct, CREATE_COUNT, "= 1x", "units"),
         new_measure(f"{title}: reached of the offered rate", rate, OFFERED_RATE, "", "/s"),
         new_measure(f"{title}: p50", latency.p50, None),
         new_measure(f"{title}: p99", latency.p99, None),

@@ -1,4 +1,4 @@
-"""Creates at a steady rate, compared with the bare writes that each of them consists of."""
+"""Creates at a steady rate, compared with the bare writes of each create."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -20,7 +20,7 @@ WARM_UP_COUNT = 45
 
 
 async def measure_creates() -> list[Measure]:
-    """Measure both sides in turns on one control plane; of each, the best of its rounds."""
+    """Measure both sides in turns on one control plane; return the best round of each."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await run_direct_round(cluster, "first", WARM_UP_COUNT)
         await run_api_round(cluster, api, "warm", WARM_UP_COUNT)

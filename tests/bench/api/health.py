@@ -1,4 +1,4 @@
-"""Health requests at a high rate, which the API answers from memory."""
+"""Health requests at a high rate; the API responds from memory."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ KUBERNETES_CALLS_METRIC = "rest_client_requests_total"
 
 
 async def measure_health() -> list[Measure]:
-    """Compare calls to Kubernetes during the requests with those without any."""
+    """Compare the calls to Kubernetes during the requests with the calls at rest."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await run_at_rate(OFFERED_RATE, [partial(get_health, api.session)] * OFFERED_RATE)
         before = await kubernetes_call_count(api.session)
@@ -61,7 +61,7 @@ async def get_health(session: aiohttp.ClientSession) -> None:
 
 
 async def kubernetes_call_count(session: aiohttp.ClientSession) -> float:
-    """Return how many calls to Kubernetes the API has made since its start."""
+    """Return the number of calls to Kubernetes since the start of the API."""
     async with session.get("/metrics") as response:
         text = await response.text()
     samples = (

@@ -35,7 +35,7 @@ PAYLOAD = {"prompt": "x" * 400, "temperature": 0.7, "tags": ["a", "b"]}
 
 
 async def measure_ingest() -> list[Measure]:
-    """Measure both sides in turns on one queue; of each, the median of its rounds."""
+    """Measure both sides in turns on one queue; return the median round of each."""
     async with run_api_bench_cluster() as cluster:
         state_dir = cluster.control_plane.layout.state_dir
         async with (

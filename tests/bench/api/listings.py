@@ -60,7 +60,7 @@ class TimedList:
 
 
 async def measure_listings() -> list[Measure]:
-    """Measure both sides in turns; of each, the best of its rounds."""
+    """Measure both sides in turns; return the best round of each."""
     async with run_api_bench_cluster() as cluster, run_api(cluster.control_plane) as api:
         await create_ready_units(
             cluster.admin_connection, INSTANCE, [user_unit_manifest(n) for n in range(UNIT_COUNT)]
@@ -157,5 +157,5 @@ def rows(
     return [
         new_measure(f"{title}, pages of {PAGE_SIZE}", sum(pages), bare_total, "<= 1.3x"),
         new_measure(f"{title}, the first page", pages[0], bare_pages[0] + encoding[0], "<= 1.3x"),
-        new_measure(f"{title}, of which encoding", None, sum(encoding)),
+        new_measure(f"{title}, only the encoding", None, sum(encoding)),
     ]

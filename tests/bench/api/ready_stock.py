@@ -1,4 +1,4 @@
-"""Units with a written Ready status, so that no controller takes part in a measurement."""
+"""Units with a written Ready status, so that measurements need no controller."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

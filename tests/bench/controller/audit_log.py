@@ -56,7 +56,7 @@ def audit_policy(account: str) -> dict[str, object]:
 
 
 def enable_audit_log(plane: ControlPlane, account: str) -> Path:
-    """Make the server of `plane`, which does not run yet, log the writes of `account`."""
+    """Configure the stopped API server of `plane` to log the writes of `account`."""
     state_dir = plane.layout.state_dir
     policy_path, log = state_dir / "audit-policy.yaml", state_dir / "audit.log"
     policy_path.write_text(yaml.safe_dump(audit_policy(account)))

@@ -1,4 +1,4 @@
-"""The times at which each unit is bound, runs and is ready, as a watch sees them."""
+"""The times at which a watch first shows each unit as bound, running and ready."""
 
 import asyncio
 import time
@@ -57,7 +57,7 @@ class WatchEvent(msgspec.Struct):
 
 
 class FirstSeenTimes:
-    """The time at which a state was first seen of each unit."""
+    """The time at which each unit was first seen in a state."""
 
     def __init__(
         self, unit_of: Callable[[ObservedObject], str | None], expected_count: int
@@ -107,7 +107,7 @@ async def record_first_seen(
 async def watch_until_cancelled(
     connection: Connection, path: str, recorders: Sequence[FirstSeenTimes]
 ) -> None:
-    """Watch again when a busy server ends or refuses a watch; a new one begins with all objects."""
+    """Watch, and repeat it when the server ends or refuses a watch; it begins with all objects."""
     while True:
         try:
             await watch_once(connection, path, recorders)
@@ -118,10 +118,10 @@ async def watch_until_cancelled(
 async def watch_once(
     connection: Connection, path: str, recorders: Sequence[FirstSeenTimes]
 ) -> None:
-    decode, rest = msgspec.json.Decoder(WatchEvent).decode, b""
+    decode, remainder = msgspec.json.Decoder(WatchEvent).decode, b""
     async for chunk in connection.chunks(path, watch="true"):
         now = time.perf_counter()
-        *lines, rest = (rest + chunk).split(b"\n")
+        *lines, remainder = (remainder + chunk).split(b"\n")
         for line in lines:
             item = decode(line).object
             for recorder in recorders:

@@ -85,7 +85,7 @@ async def create_ready_units(admin: Connection, count: int) -> None:
 
 
 async def measure_idle(processes: Sequence[psutil.Process]) -> list[IdleCost]:
-    """Measure each process while nothing happens."""
+    """Measure each process at rest."""
     before = [used_cpu_seconds(process) for process in processes]
     await asyncio.sleep(IDLE_SECONDS)
     return [
@@ -110,7 +110,7 @@ def rows(
             go_controller.cpu_seconds,
         ),
         new_measure(
-            "RSS of the controller then (Go)", with_units[0].rss, go_controller.rss, "", "MiB"
+            "RSS of the controller at rest (Go)", with_units[0].rss, go_controller.rss, "", "MiB"
         ),
         new_measure(f"writes of the controller {span}", writes, None, "0", "writes"),
     ]
@@ -119,9 +119,9 @@ def rows(
     ):
         cost = loaded.cpu_seconds, unloaded.cpu_seconds
         table += [
-            new_measure(f"CPU of the {name} {span} (without any)", *cost),
+            new_measure(f"CPU of the {name} {span} (without units)", *cost),
             new_measure(
-                f"RSS of the {name} then (without any)", loaded.rss, unloaded.rss, "", "MiB"
+                f"RSS of the {name} at rest (without units)", loaded.rss, unloaded.rss, "", "MiB"
             ),
         ]
     return table

@@ -98,7 +98,7 @@ def ready_storage_name(observed: ObservedObject, prefix: str) -> str | None:
 
 
 async def create_storages(admin: Connection, prefix: str, count: int) -> dict[str, float]:
-    """Create storages a few at a time; returns when each request was sent."""
+    """Create storages a few at a time; return the send time of each request."""
     sent: dict[str, float] = {}
     names = iter([f"{prefix}-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:
@@ -155,7 +155,5 @@ def rows(alone: BatchCost, many: BatchCost, beside_many: BatchCost) -> list[Meas
             beside_many.cpu_seconds / SMALL_BATCH,
             alone.cpu_seconds / SMALL_BATCH,
         ),
-        new_measure(
-            f"{many_title}: created to Ready when all come at once, p50", many.ready.p50, None
-        ),
+        new_measure(f"{many_title}: created to Ready, all at once, p50", many.ready.p50, None),
     ]

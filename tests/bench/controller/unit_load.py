@@ -1,4 +1,4 @@
-"""Creates many stock units at the highest rate."""
+"""The load of units: many creates at the highest rate."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ CREATOR_COUNT = 32
 
 
 async def create_units(connection: Connection, count: int) -> dict[str, float]:
-    """Create units; returns when each request was sent."""
+    """Create units; return the send time of each request."""
     sent: dict[str, float] = {}
     names = iter([f"bench-{number:04d}" for number in range(count)])
     async with asyncio.TaskGroup() as group:

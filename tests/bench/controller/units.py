@@ -49,7 +49,7 @@ class UnitsReport:
 
 
 async def measure_units(count: int) -> list[Measure]:
-    """Measure all controllers in turn, each on a new cluster; of each, the better run."""
+    """Measure all controllers in turn, each on a new cluster; return the better run of each."""
     contenders = (
         our_controller_contender(),
         controller_runtime_contender(),
@@ -82,7 +82,9 @@ async def observe_run(
 ) -> UnitsReport:
     """Create the units, wait until the last is Ready, and measure the cost."""
     ready = FirstSeenTimes(ready_unit_name, count)
-    bound, running = (FirstSeenTimes(of, count) for of in (unit_of_bound_pod, unit_of_ready_pod))
+    bound, running = (
+        FirstSeenTimes(unit_of, count) for unit_of in (unit_of_bound_pod, unit_of_ready_pod)
+    )
     server = psutil.Process(cluster.control_plane.kube_apiserver.pid)
     cpu_before, server_before = used_cpu_seconds(controller), used_cpu_seconds(server)
     async with (
@@ -122,7 +124,7 @@ async def wait_all_ready(ready: FirstSeenTimes, count: int) -> None:
 
 
 class UnitsError(Exception):
-    """A controller did not make its units Ready in time."""
+    """The units of a controller were not Ready in time."""
 
 
 def latencies(sent_at: Mapping[str, float], seen_at: Mapping[str, float]) -> LatencyReport:
@@ -156,5 +158,5 @@ def cost_rows(count: int, ours: UnitsReport, theirs: UnitsReport) -> list[Measur
         new_measure("writes a unit besides Events", *writes, "<= 4", "writes"),
         new_measure("RSS of the controller of units", ours.rss, theirs.rss, "", "MiB"),
         new_measure("CPU of the controller of units", ours.cpu_seconds, theirs.cpu_seconds),
-        new_measure("CPU of the API server meanwhile", *server),
+        new_measure("CPU of the API server", *server),
     ]

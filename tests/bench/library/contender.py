@@ -44,7 +44,7 @@ class Contender:
 
     @asynccontextmanager
     async def latency(self, kubeconfig: Path) -> AsyncIterator["asyncio.Future[LatencyReport]"]:
-        """Run until the end of the block, ready for changes; then the future has the report."""
+        """Run until the end of the block, ready for changes; the future then gets the report."""
         report: asyncio.Future[LatencyReport] = asyncio.get_running_loop().create_future()
         seconds = f"-seconds={MAX_SECONDS}"
         async with self._running("latency", kubeconfig, seconds) as process:

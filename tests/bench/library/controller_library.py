@@ -141,7 +141,7 @@ def our_contender() -> Contender:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ours")
-    parser.add_argument("what", choices=("sync", "latency", "idle"))
+    parser.add_argument("benchmark", choices=("sync", "latency", "idle"))
     parser.add_argument("-kubeconfig", type=Path, required=True)
     parser.add_argument("-resource")
     parser.add_argument("-runs", type=int, default=1)
@@ -153,7 +153,7 @@ def main(arguments: list[str]) -> int:
         "latency": lambda: measure_latency(options.kubeconfig),
         "idle": lambda: measure_idle(options.kubeconfig, options.namespace, options.seconds),
     }
-    report = asyncio.run(measurements[options.what]())
+    report = asyncio.run(measurements[options.benchmark]())
     sys.stdout.buffer.write(msgspec.json.encode(report))
     return 0
 

@@ -15,7 +15,7 @@ class ListBody(msgspec.Struct):
 
 
 class PartlyDecoded(msgspec.Struct, frozen=True, gc=False):
-    """An object with decoded metadata; the rest is bytes until it is read."""
+    """An object with decoded metadata; the other parts are bytes until they are read."""
 
     metadata: WidgetMetadata
     spec: msgspec.Raw
@@ -54,7 +54,7 @@ def partial_decoder() -> DecodeItem:
 STORAGE_FORMS: dict[str, Callable[[], DecodeItem]] = {
     "typed": typed_decoder,
     "typed, equal parts shared": interning_decoder,
-    "metadata typed, the rest bytes": partial_decoder,
+    "metadata typed, other parts bytes": partial_decoder,
 }
 
 

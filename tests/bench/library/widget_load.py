@@ -1,4 +1,4 @@
-"""Fills the cluster with widgets, and changes them at a steady rate."""
+"""The load of widgets: creates, and changes at a steady rate."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def is_established(definition: bytes) -> bool:
 
 
 async def list_widgets(connection: Connection) -> bytes:
-    """Return the list of all widgets; a server refuses it at first after the definition."""
+    """Return the list of all widgets; a server refuses it shortly after the definition."""
     return await eventually(lambda: connection.get(widgets_path()), tolerate=ApiStatusError)
 
 
@@ -76,7 +76,7 @@ async def create_if_absent(connection: Connection, path: str, body: dict[str, ob
 
 
 async def create_widgets(connection: Connection, count: int) -> int:
-    """Create the missing ones of the first `count` widgets with a status; returns how many."""
+    """Create the missing widgets of the first `count`, with a status; return their number."""
     listed = msgspec.json.decode(await list_widgets(connection), type=StoredWidgetList)
     stored = {item.metadata.name: item for item in listed.items}
     missing = [

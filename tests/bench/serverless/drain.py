@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 900.0
 
 
 async def measure_drain(count: int = INVOCATION_COUNT) -> list[Measure]:
-    """Measure the seconds an invocation, undisturbed and while workers are killed; none is lost."""
+    """Measure the seconds for each invocation, undisturbed and while workers are killed."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         async with new_nats_server(Path(folder) / "queue") as server:
             bare = await time_pull_and_ack(server, count)

@@ -1,4 +1,4 @@
-"""A function alone, and beside others whose workers cannot start while work waits."""
+"""A function alone, and beside functions whose workers cannot start."""
 
 import asyncio
 import shutil
@@ -64,7 +64,7 @@ async def measure_isolation() -> list[Measure]:
 
 @asynccontextmanager
 async def run_local_api() -> AsyncIterator[ApiClient]:
-    """Run a local system for the length of the block; a client of its API."""
+    """Run a local system for the length of the block; yield a client of its API."""
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     system = LocalSystem(folder / "local")
     try:
@@ -153,6 +153,6 @@ async def wait_phase(api: ApiClient, name: str, phase: str) -> None:
 
 
 async def count_ready_stock(api: ApiClient) -> int:
-    """Return how many unclaimed stock units for workers are ready."""
+    """Return the number of ready unclaimed stock units for workers."""
     stock = (await api.get(f"{STOCK}?specName={SPEC}&phase=Ready")).data
     return sum("claimedBy" not in unit for unit in stock)

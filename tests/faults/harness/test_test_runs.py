@@ -188,7 +188,7 @@ async def test_a_process_without_a_run_mark_is_not_started(
         code, output = await result_of(process)
     assert code == 1, output
     assert "UnmarkedProcessError" in output
-    assert "start it with with_run_mark(...)" in output
+    assert "start it with with_run_mark(environment)" in output
 
 
 async def test_a_failure_with_keep_waits_for_enter(checkout: Checkout) -> None:
@@ -196,7 +196,7 @@ async def test_a_failure_with_keep_waits_for_enter(checkout: Checkout) -> None:
     async with checkout.run("--keep", "-x") as process:
         assert process.stdout is not None
         async with asyncio.timeout(60):
-            while b"Enter ends it" not in (line := await process.stdout.readline()):
+            while b"Press Enter to continue" not in (line := await process.stdout.readline()):
                 assert line, "it did not wait"
         child = psutil.Process(int((checkout.folder / "one").read_text()))
         assert child.is_running()
