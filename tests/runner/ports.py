@@ -65,9 +65,9 @@ def new_ports(count: int) -> range:
         fcntl.flock(lock, fcntl.LOCK_EX)
         first, last, offset = map(int, file.read_text().split())
         ports = range(first, last + 1)
-        taken = next_free_ports(ports, offset, count)
-        write_counter(file, ports, taken[-1] + 1 - first)
-    return taken
+        free_ports = next_free_ports(ports, offset, count)
+        write_counter(file, ports, free_ports[-1] + 1 - first)
+    return free_ports
 
 
 def next_free_ports(ports: range, offset: int, count: int) -> range:

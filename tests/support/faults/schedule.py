@@ -149,18 +149,18 @@ class Schedule:
         """Delete units, as users do."""
         for _ in range(self._plan.deletions):
             await self._pause()
-            chosen = self._choose_unit((await self._snapshot()).units)
-            if chosen and await self._try_delete(chosen, version=""):
-                self._removed.append(chosen)
+            unit = self._choose_unit((await self._snapshot()).units)
+            if unit and await self._try_delete(unit, version=""):
+                self._removed.append(unit)
 
     async def _delete_stock(self) -> None:
         """Delete unclaimed stock, as operators do."""
         for _ in range(self._plan.discards):
             await self._pause()
             stock = (await self._snapshot()).stock
-            chosen = self._choose_unit(unit for unit in stock if not stock_claim.is_claimed(unit))
-            if chosen and await self._try_delete(chosen, chosen.metadata.resource_version):
-                self._discarded.add(chosen.metadata.uid)
+            unit = self._choose_unit(unit for unit in stock if not stock_claim.is_claimed(unit))
+            if unit and await self._try_delete(unit, unit.metadata.resource_version):
+                self._discarded.add(unit.metadata.uid)
 
     async def _pause(self) -> None:
         await self._environment.clock.sleep(self._randomness.uniform(0.0, 2.0))

@@ -41,5 +41,5 @@ def test_the_folder_name_of_a_test_has_no_special_characters_and_is_short() -> N
 def test_the_logs_of_old_runs_are_removed(tmp_path: Path) -> None:
     for number in range(9):
         (new_log_dir(tmp_path, f"run-{number}")).mkdir(parents=True)
-    kept = sorted(path.name for path in (tmp_path / ".test-logs").iterdir())
-    assert kept == [f"run-{number}" for number in range(9 - MAX_KEPT_RUNS, 9)]
+    remaining = sorted(path.name for path in (tmp_path / ".test-logs").iterdir())
+    assert remaining == [f"run-{number}" for number in range(9 - MAX_KEPT_RUNS, 9)]

@@ -1,4 +1,4 @@
-"""Tests of the local settings: free ports are kept, and taken ports are replaced."""
+"""Tests of the local settings: free ports are kept, and ports in use are replaced."""
 
 import random
 from pathlib import Path
@@ -19,8 +19,8 @@ def _no_range(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Return the set of ports that count as taken."""
+def used_ports(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Return the set of ports that count as in use."""
     ports: set[int] = set()
     for module in ("hack.local.settings", "hack.cluster.ports"):
         monkeypatch.setattr(f"{module}.is_port_free", lambda port: port not in ports)
@@ -31,27 +31,27 @@ def settings_for(running: set[str]) -> LocalSettings:
     return with_usable_ports(LocalSettings(), running.__contains__, random.Random(1))
 
 
-def test_free_preferred_ports_are_used(taken: set[int]) -> None:
+def test_free_preferred_ports_are_used(used_ports: set[int]) -> None:
     assert settings_for(set()).ports == PREFERRED_PORTS
 
 
-def test_a_taken_port_is_replaced_and_the_others_stay(taken: set[int]) -> None:
-    taken.add(8080)
+def test_a_port_in_use_is_replaced_and_the_others_stay(used_ports: set[int]) -> None:
+    used_ports.add(8080)
     ports = settings_for(set()).ports
     assert ports["runtime-api"] != 8080
     assert {**ports, "runtime-api": 8080} == PREFERRED_PORTS
 
 
-def test_a_port_of_a_running_process_of_the_system_is_kept(taken: set[int]) -> None:
-    taken |= {8080, 4222, 8222}
+def test_a_port_of_a_running_process_of_the_system_is_kept(used_ports: set[int]) -> None:
+    used_ports |= {8080, 4222, 8222}
     assert settings_for({"runtime-api", "nats-server"}).ports == PREFERRED_PORTS
 
 
 def test_the_first_ports_of_a_configured_range_are_preferred(
-    taken: set[int], monkeypatch: pytest.MonkeyPatch
+    used_ports: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
-    taken.add(9000)
+    used_ports.add(9000)
     ports = settings_for(set()).ports
     assert ports["runtime-api"] in range(9000 + NAMED_PORT_COUNT, 9200)
     assert sorted(ports.values())[:-1] == list(range(9001, 9000 + len(PREFERRED_PORTS)))
@@ -67,10 +67,10 @@ def test_an_invalid_port_range_is_refused_with_an_example(
 
 
 def test_the_error_names_the_range_when_every_port_is_in_use(
-    taken: set[int], monkeypatch: pytest.MonkeyPatch
+    used_ports: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PORT_RANGE_VARIABLE, "9000-9199")
-    taken.update(range(9000, 9200))
+    used_ports.update(range(9000, 9200))
     with pytest.raises(ClusterError, match="all ports from 9020 to 9199 are in use"):
         settings_for(set())
 
