@@ -11,7 +11,7 @@ import msgspec
 from controller.runtime import Client, Clock, KubeError, NotFoundError, ObjectKey, key_of
 from controller.runtime.client.rest import KubeRequest
 from hack.cluster.ports import FreePorts
-from hack.podrunner import launch, pod_ports
+from hack.podrunner import launch
 from hack.podrunner.container import ContainerRunner
 from hack.podrunner.pod import PODS, SECRETS, Container, Pod, Secret
 from hack.podrunner.pod_directory import PodDirectory
@@ -96,7 +96,7 @@ class PodLifecycle:
         return self._secrets[name]
 
     async def _launch(self, container: Container) -> Process:
-        self._port_map.update(pod_ports.allocate_ports([container], self._free_ports))
+        self._port_map.update(launch.allocate_ports([container], self._free_ports))
         for variable in container.env:
             if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
                 await self._wait_secret(variable.value_from.secret_key_ref.name)

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from hack.podrunner import pod_ports
 from hack.podrunner.images import UnknownImageError, container_command, runs_as_processes
-from hack.podrunner.launch import container_environment
+from hack.podrunner.launch import container_environment, map_listen_address
 from hack.podrunner.pod import Container, Pod
 from hack.podrunner.pod_directory import PodDirectory
 from hack.podrunner.pod_status import ObservedContainer, is_pod_ready, pod_status
@@ -85,7 +84,7 @@ def test_volume_paths_in_the_environment_are_relative_to_the_pod_directory() -> 
     ],
 )
 def test_only_listen_addresses_on_ports_of_the_pod_are_mapped(value: str, expected: str) -> None:
-    assert pod_ports.map_listen_address(value, {9809: 20001}) == expected
+    assert map_listen_address(value, {9809: 20001}) == expected
 
 
 def test_a_pod_is_ready_when_its_program_and_its_sidecar_are() -> None:
