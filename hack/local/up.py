@@ -2,7 +2,9 @@
 
 import asyncio
 import random
+import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from hack.cluster.readiness import ensure_running, responds_ok, wait_until
 from hack.generate.crd_resources import RESOURCES
 from hack.local import (
     clusters,
-    env_file,
     pod_runner,
     product_processes,
     result_store,
@@ -76,7 +77,7 @@ async def bring_up(state_dir: Path, chosen: LocalSettings, binaries: dict[str, B
         processes = (*processes, await pod_runner.start_pod_runner(state_dir, cluster.kubectl))
     write_private_atomic(
         state_dir / "env",
-        env_file.render_env_file(env_file.env_file_values(chosen, cluster, nats_server)),
+        render_env_file(env_file_values(chosen, cluster, nats_server)),
     )
     everything = (*cluster.processes, nats_server.process, *processes)
     print(
@@ -148,6 +149,26 @@ def activator_process(
         "calloutSeedFile": str(nats_server.issuer_seed_file),
     }
     return product_processes.product_process(state_dir, product_processes.ACTIVATOR, changes)
+
+
+def render_env_file(values: Mapping[str, str]) -> str:
+    """Return lines of NAME=value, then an export for programs that the shell starts."""
+    lines = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
+    return "\n".join([*lines, f"export {' '.join(values)}", ""])
+
+
+def env_file_values(
+    chosen: LocalSettings, cluster: RunningCluster, nats_server: NATSServer
+) -> dict[str, str]:
+    return {
+        "BASE_URL": product_processes.program_url(chosen.ports, product_processes.RUNTIME_API),
+        "CONTROLLER_URL": product_processes.program_url(chosen.ports, product_processes.CONTROLLER),
+        "ACTIVATOR_URL": product_processes.program_url(chosen.ports, product_processes.ACTIVATOR),
+        "KUBECONFIG": str(cluster.kubectl.kubeconfig),
+        "KUBECTL": str(cluster.kubectl.program),
+        "NATS_URL": nats_server.admin_url,
+        "POD_RUNNER": str(int(chosen.cluster == "local")),
+    }
 
 
 def print_step(text: str) -> None:

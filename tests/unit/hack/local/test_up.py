@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from hack.local.env_file import render_env_file
+from hack.local.up import render_env_file
 
 
 def test_a_shell_gets_every_value_unchanged_and_exported(tmp_path: Path) -> None:
