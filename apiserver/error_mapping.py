@@ -24,18 +24,20 @@ MAX_RETRY_AFTER_SECONDS: Final = 5
 
 def service_error_from_queue(error: QueueError) -> ServiceError:
     """Return the error of the queue for a caller, who needs only the time of the next retry."""
-    asked = error.retry_after if isinstance(error, QueueNotSentError) else 1
-    pause = min(asked, MAX_RETRY_AFTER_SECONDS)
-    return ServiceUnavailableError("the queue cannot do this now; try again", retry_after=pause)
+    delay = error.retry_after if isinstance(error, QueueNotSentError) else 1
+    return ServiceUnavailableError(
+        "the queue cannot process this request now; retry",
+        retry_after=min(delay, MAX_RETRY_AFTER_SECONDS),
+    )
 
 
 def service_error_from_kube(error: kube_errors.KubeError) -> ServiceError:
     """Return the error of Kubernetes for a caller, without details of our cluster."""
     match error:
         case kube_errors.RequestTimeoutError():
-            return DeadlineExceededError("Kubernetes did not answer in time; ask again")
+            return DeadlineExceededError("Kubernetes did not respond in time; retry")
         case kube_errors.UnexpectedResponseError():
-            return _operator_action_error("Kubernetes is not set up for the runtime API")
+            return _operator_action_error("Kubernetes is not configured for the runtime API")
         case (
             kube_errors.UnreachableError()
             | kube_errors.ThrottledError()
@@ -47,13 +49,15 @@ def service_error_from_kube(error: kube_errors.KubeError) -> ServiceError:
 
 
 def _unavailable_error(error: kube_errors.KubeError) -> ServiceError:
-    asked = (
+    delay = (
         error.retry_after
         if isinstance(error, kube_errors.ThrottledError | kube_errors.NotSentError)
         else 1
     )
-    pause = min(max(asked or 1, 1), MAX_RETRY_AFTER_SECONDS)
-    return ServiceUnavailableError("Kubernetes cannot do this now; try again", retry_after=pause)
+    return ServiceUnavailableError(
+        "Kubernetes cannot process this request now; retry",
+        retry_after=min(max(delay or 1, 1), MAX_RETRY_AFTER_SECONDS),
+    )
 
 
 def _rejection_error(error: kube_errors.KubeError) -> ServiceError:
@@ -65,18 +69,20 @@ def _rejection_error(error: kube_errors.KubeError) -> ServiceError:
         case kube_errors.NotFoundError() | kube_errors.ExpiredError():
             return _gone_error(error)
         case kube_errors.AlreadyExistsError():
-            return AlreadyExistsError("the name is taken")
+            return AlreadyExistsError("an object of this name already exists")
         case kube_errors.ConflictError():
-            return ConflictError("the object has changed meanwhile; read it and try again")
+            return ConflictError("another request changed the object; read it and retry")
         case _:
-            return _operator_action_error("the runtime API is not allowed to do this in Kubernetes")
+            return _operator_action_error(
+                "the runtime API has no permission for this in Kubernetes"
+            )
 
 
 def _gone_error(error: kube_errors.NotFoundError | kube_errors.ExpiredError) -> ServiceError:
     if isinstance(error, kube_errors.NotFoundError):
-        return NotFoundError("there is no such object")
-    return ListExpiredError("the rest of this list is no longer to be had; read it from its start")
+        return NotFoundError("no such object")
+    return ListExpiredError("the continue token has expired; start the list again without continue")
 
 
-def _operator_action_error(what: str) -> ServiceError:
-    return OperatorActionRequiredError(f"{what}; an operator must look at this")
+def _operator_action_error(problem: str) -> ServiceError:
+    return OperatorActionRequiredError(f"{problem}; an operator must fix this")

@@ -44,39 +44,39 @@ class InvalidRequestError(ServiceError):
 
 
 class UnauthorizedError(ServiceError):
-    """The API asks for a token, and the request has none that it knows."""
+    """The route requires a token, and the request has no valid one."""
 
     code = "unauthorized"
     status = 401
 
     def __init__(self, challenge: str) -> None:
-        super().__init__("this needs a token that the API knows; send Authorization: Bearer TOKEN")
+        super().__init__("a valid token is required; send the header Authorization: Bearer TOKEN")
         self.challenge = challenge
 
 
 class ForbiddenError(ServiceError):
-    """The token is known, but is good for other routes."""
+    """The token is valid, but does not have the role that the route requires."""
 
     code = "forbidden"
     status = 403
 
 
 class NotFoundError(ServiceError):
-    """There is nothing at this place."""
+    """The object or the path does not exist."""
 
     code = "not_found"
     status = 404
 
 
 class MethodNotAllowedError(ServiceError):
-    """The place is known, the method is not."""
+    """The path does not support the method."""
 
     code = "method_not_allowed"
     status = 405
 
 
 class BodyTimeoutError(ServiceError):
-    """The body did not come in time; the connection is closed."""
+    """The body was not received in time; the connection is closed."""
 
     code = "timeout"
     status = 408
@@ -84,102 +84,102 @@ class BodyTimeoutError(ServiceError):
 
 
 class ConflictError(ServiceError):
-    """The request does not fit what is there."""
+    """The request conflicts with the current state."""
 
     code = "conflict"
     status = 409
 
 
 class OperationConflictError(ServiceError):
-    """The operationID was used before, with another request."""
+    """The operationID was already used for a different request."""
 
     code = "operation_conflict"
     status = 409
 
 
 class AlreadyExistsError(ServiceError):
-    """Another operation has taken the name."""
+    """Another operation has created an object of this name."""
 
     code = "already_exists"
     status = 409
 
 
 class InsufficientCapacityError(ServiceError):
-    """There is no ready stock of that spec."""
+    """No stock unit of the spec is ready and free."""
 
     code = "insufficient_capacity"
     status = 409
 
 
 class ContinueTokenExpiredError(ServiceError):
-    """The rest of the list is no longer to be had; begin again without `continue`."""
+    """The continue token has expired; start the list again without `continue`."""
 
     code = "continue_expired"
     status = 410
 
 
 class PreconditionFailedError(ServiceError):
-    """The object is no longer the one that If-Match names."""
+    """The object was changed or replaced: it has none of the ETags in If-Match."""
 
     code = "precondition_failed"
     status = 412
 
 
 class BodyTooLargeError(ServiceError):
-    """The body is larger than the route takes."""
+    """The body is larger than the route accepts."""
 
     code = "too_large"
     status = 413
 
 
 class UriTooLongError(ServiceError):
-    """The path with its query is longer than the server reads."""
+    """The path with its query is longer than the server accepts."""
 
     code = "too_large"
     status = 414
 
 
 class UnsupportedMediaTypeError(ServiceError):
-    """The body is not of a type that the route reads."""
+    """The route does not accept the media type of the body."""
 
     code = "unsupported_media_type"
     status = 415
 
 
 class QueueFullError(ServiceError):
-    """The function, or the whole queue, has no room for more; try again later."""
+    """The queue of the function, or the whole queue, is full; retry later."""
 
     code = "queue_full"
     status = 429
 
 
 class HeaderTooLargeError(ServiceError):
-    """A header is longer than the server reads."""
+    """A header is longer than the server accepts."""
 
     code = "too_large"
     status = 431
 
 
 class InternalError(ServiceError):
-    """A bug of ours; the log has it under the request's id."""
+    """An internal error; the log of the API contains it under the request's id."""
 
     def __init__(self) -> None:
-        super().__init__("an internal error happened; the log has it under this request id")
+        super().__init__("internal error; the log of the API contains it under this request id")
 
 
 class OperatorActionRequiredError(ServiceError):
-    """Neither waiting nor another request helps: an operator must mend something."""
+    """A retry does not help: an operator must fix the cause."""
 
 
 class ServiceUnavailableError(ServiceError):
-    """Something that the request needs is down; try again later."""
+    """A service that the request needs is unavailable; retry later."""
 
     code = "service_unavailable"
     status = 503
 
 
 class DeadlineExceededError(ServiceError):
-    """Something that the request needs did not answer in time."""
+    """The request, or a service that it needs, exceeded its time limit."""
 
     code = "timeout"
     status = 504
@@ -194,6 +194,6 @@ def problem_details(problems: Iterable[Problem]) -> tuple[ErrorDetail, ...]:
 
 
 def describe_problem(problem: Problem) -> str:
-    """Return the given value and the problem with it."""
+    """Return the value in the request and its problem."""
     message = problem.message.replace("spec.template", "template")
     return Problem("", problem.value, message).text.removeprefix(": ")

@@ -46,7 +46,7 @@ _UNKNOWN_PARAMETER: Final = InvalidRequestError(
     "the query has unknown parameters",
     details=(ErrorDetail("query.verbose", "there is no such parameter"),),
 )
-_METRICS_EXAMPLE: Final = """# HELP gpuruntime_http_in_flight Requests being answered.
+_METRICS_EXAMPLE: Final = """# HELP gpuruntime_http_in_flight Requests in progress.
 # TYPE gpuruntime_http_in_flight gauge
 gpuruntime_http_in_flight 1.0
 """

@@ -38,12 +38,15 @@ class AccessLog:
     def __init__(self, registry: CollectorRegistry) -> None:
         name = "gpuruntime_http"
         self._requests = Counter(
-            f"{name}_requests", "Requests answered.", _METRIC_LABELS, registry=registry
+            f"{name}_requests", "Completed requests.", _METRIC_LABELS, registry=registry
         )
         self._seconds = Histogram(
-            f"{name}_request_duration_seconds", "Time to answer.", _METRIC_LABELS, registry=registry
+            f"{name}_request_duration_seconds",
+            "Time until the response.",
+            _METRIC_LABELS,
+            registry=registry,
         )
-        self._in_flight = Gauge(f"{name}_in_flight", "Requests being answered.", registry=registry)
+        self._in_flight = Gauge(f"{name}_in_flight", "Requests in progress.", registry=registry)
 
     def request_started(self) -> None:
         """Count a request as in flight."""

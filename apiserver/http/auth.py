@@ -54,17 +54,17 @@ def require_role(roles: frozenset[Role], required: Role, challenge: str) -> None
     if not roles:
         raise UnauthorizedError(challenge)
     if required not in roles:
-        raise ForbiddenError(f"this needs a token of the role {required}")
+        raise ForbiddenError(f"a token with the role {required} is required")
 
 
 def token_from_header(header: str, *, accepts_password: bool = False) -> str:
     """Return the token in an Authorization header; empty if there is none."""
-    scheme, _, rest = header.partition(" ")
+    scheme, _, credentials = header.partition(" ")
     match scheme.lower():
         case "bearer":
-            return rest.strip()
+            return credentials.strip()
         case "basic" if accepts_password:
-            return _decode_basic_password(rest.strip())
+            return _decode_basic_password(credentials.strip())
         case _:
             return ""
 

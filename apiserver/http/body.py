@@ -31,9 +31,9 @@ async def read_json_body(
     """Read a JSON body by its schema; raises InvalidRequestError with a detail per bad field."""
     require_no_query(request)
     require_json(request)
-    given = decode_json_object(await read_bytes(request, max_bytes))
+    body = decode_json_object(await read_bytes(request, max_bytes))
     try:
-        return schema.parse(given)
+        return schema.parse(body)
     except ValidationError as error:
         raise _invalid_body_error(error_details(error)) from None
 
@@ -41,9 +41,9 @@ async def read_json_body(
 def require_json(request: web.Request) -> None:
     """Raise UnsupportedMediaTypeError unless the body is UTF-8 JSON."""
     if request.content_type != "application/json":
-        raise UnsupportedMediaTypeError("the request needs a body of type application/json")
+        raise UnsupportedMediaTypeError("the request body must be application/json")
     if (request.charset or "utf-8").lower() not in _UTF8_CHARSETS:
-        raise UnsupportedMediaTypeError("the body must be UTF-8")
+        raise UnsupportedMediaTypeError("the request body must be encoded in UTF-8")
 
 
 def decode_json_object(body: bytes) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def decode_json_object(body: bytes) -> dict[str, Any]:
     try:
         value = parse_strict_json(_decode_utf8(body))
     except InvalidJsonError as error:
-        raise InvalidRequestError(f"the body is not JSON that can be read: {error}") from None
+        raise InvalidRequestError(f"the body is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise InvalidRequestError("the body must be a JSON object")
     return value
@@ -87,7 +87,7 @@ async def body_time_limit(request: web.Request) -> AsyncIterator[None]:
         async with request[DEADLINE].body_time_limit():
             yield
     except TimeoutError:
-        raise BodyTimeoutError("the body did not come in time") from None
+        raise BodyTimeoutError("the body was not received in time") from None
 
 
 async def iter_chunks(request: web.Request, max_bytes: int) -> AsyncIterator[bytes]:
@@ -106,7 +106,7 @@ def _translate_read_errors() -> Iterator[None]:
     try:
         yield
     except (web.RequestPayloadError, ConnectionError):
-        raise InvalidRequestError("the body broke off or is not encoded as it says") from None
+        raise InvalidRequestError("the body is incomplete, or its encoding is invalid") from None
 
 
 def _require_max_size(size: int, max_bytes: int) -> None:
@@ -115,9 +115,9 @@ def _require_max_size(size: int, max_bytes: int) -> None:
 
 
 def _invalid_body_error(details: tuple[ErrorDetail, ...]) -> InvalidRequestError:
-    message = "the body cannot be used; see the details"
+    message = "the body is invalid; see the details"
     if len(details) > MAX_DETAILS:
-        message += f", which are the first {MAX_DETAILS} of {len(details)}"
+        message += f" (the first {MAX_DETAILS} of {len(details)})"
     return InvalidRequestError(message, details=details[:MAX_DETAILS])
 
 

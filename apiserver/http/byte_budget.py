@@ -21,7 +21,7 @@ class ByteBudget:
         """
         if self._reserved_bytes and self._reserved_bytes + size > self._max_bytes:
             raise ServiceUnavailableError(
-                "other callers send large payloads at the moment; try again", retry_after=1
+                "the API receives too many large payloads at the moment; retry", retry_after=1
             )
         self._reserved_bytes += size
         try:

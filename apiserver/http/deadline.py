@@ -65,7 +65,7 @@ def deadline_middleware(limits: RequestTimeLimits) -> Middleware:
             if not scope.expired():
                 raise
             raise DeadlineExceededError(
-                "the request was not finished in time; what it asked for may still happen",
+                "the request was not finished in time; it may still take effect",
                 retry_after=1,
             ) from error
 

@@ -19,14 +19,14 @@ def parse_if_match(request: web.Request) -> tuple[Revision, ...] | None:
 
     Raises InvalidRequestError.
     """
-    given = ",".join(request.headers.getall(hdrs.IF_MATCH, ())).strip()
-    if given in ("", "*"):
+    header = ",".join(request.headers.getall(hdrs.IF_MATCH, ())).strip()
+    if header in ("", "*"):
         return None
-    if not _TAG_LIST.fullmatch(given):
+    if not _TAG_LIST.fullmatch(header):
         raise InvalidRequestError(
-            "If-Match cannot be read",
-            details=(ErrorDetail("header.If-Match", 'is neither * nor tags such as "a.1", "a.2"'),),
+            "the header If-Match is invalid",
+            details=(ErrorDetail("header.If-Match", 'must be * or ETags such as "a.1", "a.2"'),),
         )
     # A weak tag never matches If-Match (RFC 9110, 13.1.1), a foreign tag none of our objects.
-    ours = filter(None, map(_OWN_TAG.fullmatch, _TAG_PATTERN.findall(given)))
-    return tuple(Revision(match[1], int(match[2])) for match in ours)
+    matches = filter(None, map(_OWN_TAG.fullmatch, _TAG_PATTERN.findall(header)))
+    return tuple(Revision(match[1], int(match[2])) for match in matches)

@@ -25,7 +25,7 @@ from apiserver.http.openapi import error_doc
 
 BAD_BODY: Final = error_doc(
     InvalidRequestError(
-        "the body cannot be used; see the details",
+        "the body is invalid; see the details",
         details=(
             ErrorDetail("operationID", "is required"),
             ErrorDetail("replicas", "must be from 1 to 1000"),
@@ -34,44 +34,49 @@ BAD_BODY: Final = error_doc(
 )
 BAD_QUERY: Final = error_doc(
     InvalidRequestError(
-        "the query cannot be used", details=(ErrorDetail("query.limit", "must be from 1 to 500"),)
+        "the query is invalid; see the details",
+        details=(ErrorDetail("query.limit", "must be from 1 to 500"),),
     )
 )
-NOT_FOUND: Final = error_doc(NotFoundError("there is nothing of this name"))
+NOT_FOUND: Final = error_doc(NotFoundError("no such object"))
 CONFLICT: Final = error_doc(ConflictError("the stock unit is claimed by the unit trainer"))
 OPERATION_CONFLICT: Final = error_doc(
-    OperationConflictError("the operationID order-4711 was used with another request")
+    OperationConflictError("the operationID order-4711 was used for a different request")
 )
-ALREADY_EXISTS: Final = error_doc(AlreadyExistsError("another operation has made the unit trainer"))
+ALREADY_EXISTS: Final = error_doc(
+    AlreadyExistsError("another operation has created the unit trainer")
+)
 INSUFFICIENT_CAPACITY: Final = error_doc(
-    InsufficientCapacityError("there is no ready stock of g1.1; there are 2 Progressing")
+    InsufficientCapacityError("no stock unit of g1.1 is ready; 2 are Progressing")
 )
 CONTINUE_EXPIRED: Final = error_doc(
-    ContinueTokenExpiredError("the rest of the list has expired; begin again without continue")
+    ContinueTokenExpiredError(
+        "the continue token has expired; start the list again without continue"
+    )
 )
 PRECONDITION_FAILED: Final = error_doc(
-    PreconditionFailedError("the unit was changed since; get it again")
+    PreconditionFailedError("the unit has changed; read it again")
 )
 
 RAW_BODY_FAILURES: Final = (
     BAD_QUERY,
     error_doc(UriTooLongError("the path with its query has more than 40958 bytes")),
-    error_doc(BodyTimeoutError("the body did not come in time")),
+    error_doc(BodyTimeoutError("the body was not received in time")),
     error_doc(BodyTooLargeError("the body is larger than 65536 KiB")),
 )
 BODY_FAILURES: Final = (
     BAD_BODY,
-    error_doc(BodyTimeoutError("the body did not come in time")),
+    error_doc(BodyTimeoutError("the body was not received in time")),
     error_doc(BodyTooLargeError("the body is larger than 128 KiB")),
-    error_doc(UnsupportedMediaTypeError("the request needs a body of type application/json")),
+    error_doc(UnsupportedMediaTypeError("the request body must be application/json")),
 )
 CLUSTER_FAILURES: Final = (
     error_doc(InternalError()),
     error_doc(
         OperatorActionRequiredError(
-            "Kubernetes refuses the runtime API; an operator must look at this"
+            "the runtime API has no permission for this in Kubernetes; an operator must fix this"
         )
     ),
     error_doc(ServiceUnavailableError("Kubernetes cannot be reached", retry_after=5)),
-    error_doc(DeadlineExceededError("Kubernetes did not answer in time", retry_after=1)),
+    error_doc(DeadlineExceededError("Kubernetes did not respond in time; retry", retry_after=1)),
 )

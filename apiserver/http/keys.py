@@ -42,7 +42,7 @@ def required_service(request: web.Request, key: web.AppKey[T]) -> T:
     service = request.app.get(key)
     if service is None:
         raise ServiceUnavailableError(
-            "this process works without Kubernetes, by its configuration (kubeMode: off)",
+            "this process is configured to run without Kubernetes (kubeMode: off)",
             retry_after=_RETRY_AFTER_SECONDS,
         )
     return service

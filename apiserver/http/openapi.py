@@ -20,17 +20,17 @@ H = TypeVar("H", bound=Callable[..., object])
 
 _APISPEC_ATTRIBUTE: Final = "__apispec__"
 _HEADER_DESCRIPTIONS: Final = {
-    REQUEST_ID_HEADER: "The id of the request in the log; send your own.",
-    hdrs.ETAG: "The revision of the object, for If-Match; a change of its status keeps it.",
-    hdrs.LOCATION: "Where to look for it.",
-    hdrs.RETRY_AFTER: "After how many seconds to try again.",
-    hdrs.WWW_AUTHENTICATE: "What kind of token is asked for.",
+    REQUEST_ID_HEADER: "The id of the request in the log; a caller can send its own.",
+    hdrs.ETAG: "The revision of the object, for If-Match; status changes do not change it.",
+    hdrs.LOCATION: "The path of the resource.",
+    hdrs.RETRY_AFTER: "The seconds to wait before a retry.",
+    hdrs.WWW_AUTHENTICATE: "The required authentication scheme.",
 }
 _IF_MATCH_PARAMETER: Final = {
     "in": "header",
     "name": hdrs.IF_MATCH,
     "type": "string",
-    "description": "Do it only while the object has one of these ETags.",
+    "description": "Process the request only if the object has one of these ETags.",
 }
 _JSON: Final = "application/json"
 # Swagger 2.0 has no bearer scheme, so the header is described instead.
@@ -39,7 +39,7 @@ _TOKEN_SECURITY: Final = {
         "type": "apiKey",
         "in": "header",
         "name": hdrs.AUTHORIZATION,
-        "description": "`Bearer` and a token; only where the API has `auth.tokensFile`.",
+        "description": "`Bearer` and a token; required if `auth.tokensFile` is configured.",
     }
 }
 
@@ -58,7 +58,7 @@ class ResponseDoc:
 
 @dataclass(frozen=True, slots=True)
 class JsonBodyDoc:
-    """The JSON body of a request, with an example that can be sent as it is."""
+    """The JSON body of a request, with an example that is valid."""
 
     schema: Schema
     example: Mapping[str, object]
@@ -111,7 +111,7 @@ def error_doc(error: ServiceError) -> ResponseDoc:
 
 _AUTH_ERROR_DOCS: Final = (
     replace(error_doc(UnauthorizedError(BEARER_CHALLENGE)), headers=(hdrs.WWW_AUTHENTICATE,)),
-    error_doc(ForbiddenError("this needs a token of the role operator")),
+    error_doc(ForbiddenError("a token with the role operator is required")),
 )
 
 
@@ -134,7 +134,7 @@ def documented(
             summary=summary,
             responses=_responses_by_status(responses),
             parameters=[*parameters, _IF_MATCH_PARAMETER] if conditional else parameters,
-            produces=sorted({answer.media_type for answer in responses}),
+            produces=sorted({response.media_type for response in responses}),
         )(handler)
         if isinstance(body, RawBodyDoc):
             docs(parameters=[body.as_parameter()], consumes=list(body.media_types))(handler)
@@ -164,7 +164,7 @@ def build_openapi(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, 
             in_place=True,
             title="GPU Runtime API",
             version=version,
-            info={"description": "Hands out GPU machines from warm stock in seconds."},
+            info={"description": "Creates GPU machines from warm stock in seconds."},
             consumes=[_JSON],
             securityDefinitions=_TOKEN_SECURITY,
         )
@@ -175,14 +175,14 @@ def build_openapi(routes: Iterable[web.RouteDef], version: str) -> Mapping[str, 
 def _responses_by_status(response_docs: Iterable[ResponseDoc]) -> dict[str, dict[str, Any]]:
     """Group responses by status; examples after the first go into the description."""
     responses: dict[str, dict[str, Any]] = {}
-    for answer in response_docs:
-        known = responses.get(str(answer.status))
-        if known is None:
-            responses[str(answer.status)] = _response_spec(answer)
+    for doc in response_docs:
+        first = responses.get(str(doc.status))
+        if first is None:
+            responses[str(doc.status)] = _response_spec(doc)
         else:
-            known["description"] += f" {answer.description}"
-            if answer.example is not None:
-                known["description"] += f" Such as `{json.dumps(answer.example)}`."
+            first["description"] += f" {doc.description}"
+            if doc.example is not None:
+                first["description"] += f" Example: `{json.dumps(doc.example)}`."
     return responses
 
 

@@ -11,7 +11,7 @@ from shared.k8s.name_syntax import is_dns_label
 
 OPERATION_ID_PARAMETER: Final = PathParameter(
     "operationID",
-    "What the caller named the operation; a / in it is written %2F.",
+    "The operationID that the caller chose; a / in it is encoded as %2F.",
     "order-4711",
     OPERATION_ID_RULES,
 )
@@ -26,7 +26,7 @@ def path_name(request: web.Request) -> str:
     """Return the name in the path; raises NotFoundError for an invalid name."""
     name = request.match_info["name"]
     if not is_dns_label(name):
-        raise NotFoundError("there is nothing of this name, and nothing can have it")
+        raise NotFoundError("no such object: the name in the path is not a valid name")
     return name
 
 
@@ -34,5 +34,5 @@ def path_operation_id(request: web.Request) -> str:
     """Return the operationID in the path; raises NotFoundError for an invalid id."""
     operation_id = request.match_info["operationID"]
     if not is_operation_id(operation_id):
-        raise NotFoundError("there is no operation of this id, and none can have it")
+        raise NotFoundError("no such job: the id in the path is not a valid operationID")
     return operation_id

@@ -142,7 +142,9 @@ class JsonAppRunner(web.AppRunner):
         """Return whether a request may be on its way on any connection."""
         connections = self.server.connections if self.server else []
         return any(
-            each.is_request_expected for each in connections if isinstance(each, _HttpProtocol)
+            connection.is_request_expected
+            for connection in connections
+            if isinstance(connection, _HttpProtocol)
         )
 
     async def _make_server(self) -> web.Server:
@@ -158,14 +160,14 @@ class JsonAppRunner(web.AppRunner):
 def _with_expect_fallback(handler: Handler, fallback: FallbackResponder) -> Handler:
     """Wrap a handler: aiohttp rejects an Expect header by an exception before any middleware."""
 
-    async def answer(request: web.Request) -> web.StreamResponse:
+    async def handle(request: web.Request) -> web.StreamResponse:
         set_request_expected(request, is_expected=False)
         try:
             return await handler(request)
         except web.HTTPExpectationFailed:
-            return fallback.respond(request, InvalidRequestError("only 100-continue is expected"))
+            return fallback.respond(request, InvalidRequestError("Expect must be 100-continue"))
 
-    return answer
+    return handle
 
 
 def set_request_expected(request: web.Request, *, is_expected: bool) -> None:

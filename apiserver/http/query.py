@@ -23,14 +23,14 @@ _EMPTY_QUERY: Final = _EmptyQuerySchema()
 
 def read_query(request: web.Request, schema: QuerySchema[C]) -> C:
     """Read the query by its schema; raises InvalidRequestError, also for repeated parameters."""
-    found = _repeated_parameters(request)
+    repeated = _repeated_parameters(request)
     try:
-        made = schema.parse(dict(request.query))
+        query = schema.parse(dict(request.query))
     except ValidationError as error:
-        raise _invalid_query_error(error_details(error, QUERY_FIELD_PREFIX) + found) from None
-    if found:
-        raise _invalid_query_error(found)
-    return made
+        raise _invalid_query_error(error_details(error, QUERY_FIELD_PREFIX) + repeated) from None
+    if repeated:
+        raise _invalid_query_error(repeated)
+    return query
 
 
 def require_no_query(request: web.Request) -> None:
@@ -47,4 +47,4 @@ def _repeated_parameters(request: web.Request) -> tuple[ErrorDetail, ...]:
 
 
 def _invalid_query_error(details: tuple[ErrorDetail, ...]) -> InvalidRequestError:
-    return InvalidRequestError("the query cannot be used; see the details", details=details)
+    return InvalidRequestError("the query is invalid; see the details", details=details)

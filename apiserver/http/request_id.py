@@ -15,9 +15,9 @@ REQUEST_ID_KEY: Final = web.RequestKey("request_id", str)
 _VALID_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 
 
-def choose_request_id(given: str | None, make_id: Callable[[], str]) -> str:
+def choose_request_id(sent_id: str | None, make_id: Callable[[], str]) -> str:
     """Return the caller's id if it is valid in headers and logs, else a new one."""
-    return given if given is not None and _VALID_REQUEST_ID.fullmatch(given) else make_id()
+    return sent_id if sent_id is not None and _VALID_REQUEST_ID.fullmatch(sent_id) else make_id()
 
 
 def request_id_middleware(make_id: Callable[[], str]) -> Middleware:

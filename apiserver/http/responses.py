@@ -23,8 +23,8 @@ from apiserver.kube import errors as kube_errors
 from apiserver.nats.errors import QueueError
 
 _MESSAGE_BY_ERROR: Final[Mapping[type[ServiceError], str]] = {
-    NotFoundError: "there is nothing at this path",
-    MethodNotAllowedError: "this path takes other methods only; the Allow header has them",
+    NotFoundError: "no such path",
+    MethodNotAllowedError: "the path does not support this method; see the Allow header",
     BodyTooLargeError: "the request body is too large",
     UnsupportedMediaTypeError: "the request body must be application/json",
 }

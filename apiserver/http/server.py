@@ -92,8 +92,8 @@ async def _listen(runner: web.AppRunner, address: Address) -> None:
         await web.TCPSite(runner, address.host or None, address.port, backlog=BACKLOG).start()
     except OSError as error:
         raise CannotListenError(
-            f"cannot listen on {address}: {error.strerror}. Stop what uses the address, or give "
-            "another one with --http-addr."
+            f"cannot listen on {address}: {error.strerror}. Stop the process that uses the "
+            "address, or set another address with --http-addr."
         ) from error
     host, port, *_ = runner.addresses[0]
     bound = Address(host, port)

@@ -31,7 +31,7 @@ def asset_response(request: web.Request, assets: Mapping[str, Asset], name: str)
     """Return the named file, or 304 if the browser has it; raises NotFoundError."""
     asset = assets.get(name)
     if asset is None:
-        raise NotFoundError("there is nothing at this path")
+        raise NotFoundError("no such path")
     headers = {
         hdrs.ETAG: f'"{asset.etag}"',
         hdrs.CACHE_CONTROL: "no-cache",

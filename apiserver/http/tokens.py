@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 
 
 class Role(StrEnum):
-    """The routes that a token admits to; a token can have both roles."""
+    """The role of a token, which decides its routes; a token can have both roles."""
 
     OPERATOR = "operator"
     TENANT_CONTROL_PLANE = "tenant-control-plane"
 
 
-_ACCEPTED_FORMAT: Final = "a line is a role, a blank and a token; roles are " + ", ".join(Role)
+_ACCEPTED_FORMAT: Final = "a line must be a role, a blank and a token; roles: " + ", ".join(Role)
 
 
 class InvalidTokensError(ValueError):
@@ -57,15 +57,15 @@ class TokenSet:
 
         Raises InvalidTokensError, also if there is no token.
         """
-        known = tuple(_parse_lines(text))
-        if not known:
-            raise InvalidTokensError(f"there is no token in it; {_ACCEPTED_FORMAT}")
-        return cls(known)
+        entries = tuple(_parse_lines(text))
+        if not entries:
+            raise InvalidTokensError(f"contains no token; {_ACCEPTED_FORMAT}")
+        return cls(entries)
 
     def roles_of(self, token: str) -> frozenset[Role]:
         """Return the roles of a token, empty for an unknown one, in constant time."""
         digest = _token_digest(token)
-        matches = [(each.role, compare_digest(each.digest, digest)) for each in self.entries]
+        matches = [(entry.role, compare_digest(entry.digest, digest)) for entry in self.entries]
         return frozenset(role for role, is_same in matches if is_same)
 
 
@@ -78,12 +78,12 @@ def _parse_lines(text: str) -> Iterator[TokenEntry]:
 
 def _parse_entry(words: list[str], line_number: int) -> TokenEntry:
     if len(words) != 2 or words[0] not in set(Role):
-        raise InvalidTokensError(f"line {line_number} cannot be read; {_ACCEPTED_FORMAT}")
+        raise InvalidTokensError(f"line {line_number} is invalid; {_ACCEPTED_FORMAT}")
     role, token = words
     if len(token) < MIN_TOKEN_LENGTH or not _TOKEN_PATTERN.fullmatch(token):
         raise InvalidTokensError(
-            f"the token of line {line_number} is not of at least {MIN_TOKEN_LENGTH} letters, "
-            "digits and ._~+/-"
+            f"the token of line {line_number} must have at least {MIN_TOKEN_LENGTH} characters: "
+            "letters, digits and ._~+/-"
         )
     return TokenEntry(Role(role), _token_digest(token))
 

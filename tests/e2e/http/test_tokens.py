@@ -63,7 +63,7 @@ async def test_the_activator_sends_the_token_that_its_file_holds_now(
         known = await units.create(order)
 
     assert why(absent).startswith("runtimeApiTokenFile: ")
-    assert why(unknown).startswith("this needs a token that the API knows")
+    assert why(unknown).startswith("a valid token is required")
     assert "kubeMode: off" in why(known)
 
 

@@ -115,7 +115,7 @@ async def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
 async def test_the_answer_to_a_body_of_many_problems_has_an_end() -> None:
     async with run_app(units=FakeUnitService()) as api:
         answer = await api.post(PLACE, {**BODY, "template": {"args": [1] * 4096}})
-    assert answer.json["error"]["message"].endswith("which are the first 1000 of 4096")
+    assert answer.json["error"]["message"].endswith("(the first 1000 of 4096)")
     assert len(answer.json["error"]["details"]) == 1000
 
 

@@ -80,4 +80,4 @@ def test_an_error_for_operators_says_that_an_operator_must_act(
     error: kube_errors.KubeError,
 ) -> None:
     told: ServiceError = service_error_from_kube(error)
-    assert told.message.endswith("an operator must look at this")
+    assert told.message.endswith("an operator must fix this")

@@ -68,7 +68,7 @@ async def test_an_unauthenticated_request_gets_a_www_authenticate_header(
 async def test_a_token_of_another_role_gets_the_required_role(api: InProcessApi) -> None:
     answer = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
     assert answer.error_code == "forbidden"
-    assert answer.json["error"]["message"] == "this needs a token of the role operator"
+    assert answer.json["error"]["message"] == "a token with the role operator is required"
 
 
 def test_each_route_needs_one_role_or_none() -> None:

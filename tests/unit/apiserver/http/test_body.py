@@ -6,7 +6,7 @@ from apiserver.errors import InvalidRequestError
 from apiserver.http.body import decode_json_object
 from apiserver.schemas.strict_json import MAX_DEPTH
 
-MALFORMED = "the body is not JSON that can be read: "
+MALFORMED = "the body is not valid JSON: "
 
 
 def nested(depth: int) -> bytes:

@@ -219,7 +219,7 @@ def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None
 
 def test_failures_with_one_status_all_have_an_example(made: dict[str, Any]) -> None:
     refused = made["paths"]["/api/v1/gpu-units"]["post"]["responses"]["409"]
-    in_the_text = re.findall(r"Such as `(.*?)`\.", refused["description"])
+    in_the_text = re.findall(r"Example: `(.*?)`\.", refused["description"])
     shown = [refused["examples"]["application/json"], *map(json.loads, in_the_text)]
     codes = [each["error"]["code"] for each in shown]
     assert codes == ["operation_conflict", "already_exists", "insufficient_capacity", "conflict"]

@@ -38,13 +38,13 @@ def test_tokens_themselves_are_not_kept() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "there is no token in it"),
-        ("# operator none-of-the-tokens", "there is no token in it"),
-        (f"\nadmin {OPERATORS}", "line 2 cannot be read"),
-        (OPERATORS, "line 1 cannot be read"),
-        (f"operator {OPERATORS} {OPERATORS}", "line 1 cannot be read"),
-        ("operator only-15-letters", "the token of line 1 is not of at least 16"),
-        (f"operator {OPERATORS}ö", "the token of line 1 is not of at least 16"),
+        ("", "contains no token"),
+        ("# operator none-of-the-tokens", "contains no token"),
+        (f"\nadmin {OPERATORS}", "line 2 is invalid"),
+        (OPERATORS, "line 1 is invalid"),
+        (f"operator {OPERATORS} {OPERATORS}", "line 1 is invalid"),
+        ("operator only-15-letters", "the token of line 1 must have at least 16"),
+        (f"operator {OPERATORS}ö", "the token of line 1 must have at least 16"),
     ],
 )
 def test_a_malformed_token_file_is_refused_by_line(text: str, said: str) -> None:
