@@ -18,14 +18,14 @@ KubeMode = Literal["auto", "off", "required"]
 
 
 class NATSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The addresses and credentials of the queue."""
+    """The address and the credentials of NATS."""
 
     url: Annotated[
-        str, Meta(description="Address of the queue, as in nats://127.0.0.1:4222; empty: none.")
+        str, Meta(description="Address of NATS, such as nats://127.0.0.1:4222; empty: no queue.")
     ] = ""
-    user: Annotated[str, Meta(description="User name at the queue; empty: anonymous.")] = ""
+    user: Annotated[str, Meta(description="User name for NATS; empty: anonymous.")] = ""
     password_file: Annotated[
-        str, Meta(description="File that holds the user's password; read at each connect.")
+        str, Meta(description="File with the user's password; read at every connect.")
     ] = ""
     names: QueueNames = QueueNames()
     limits: StreamLimits = StreamLimits()
@@ -37,8 +37,8 @@ class ResultStoreConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     dsn_file: Annotated[
         str,
         Meta(
-            description="File that holds the read-only address of PostgreSQL; empty: only the "
-            "queue's own records are shown."
+            description="File with the address of PostgreSQL for a read-only user; empty: the API "
+            "shows only the records in the queue."
         ),
     ] = ""
 
@@ -49,15 +49,15 @@ class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tokens_file: Annotated[
         str,
         Meta(
-            description="File of tokens, a line each: operator or tenant-control-plane, a blank, "
-            "the token. Followed when it changes; empty: nobody is asked for a token."
+            description="File of tokens. A line is a role (operator or tenant-control-plane), a "
+            "blank and a token. Reloaded when it changes; empty: no token is required."
         ),
     ] = ""
     allow_anonymous: Annotated[
         bool,
         Meta(
-            description="Without a file of tokens, listen also where other machines can call: "
-            "something in front decides who may."
+            description="Accept callers from other machines without a token: set it only if a "
+            "proxy authenticates them."
         ),
     ] = False
 
@@ -65,13 +65,11 @@ class AuthConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class NamespacesConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The namespaces that the API uses; it uses no others."""
 
-    stock: Annotated[str, Meta(description="Where reservations are.")] = STOCK_NAMESPACE
-    instance: Annotated[str, Meta(description="Where users' units and storages are.")] = (
-        INSTANCE_NAMESPACE
-    )
-    system: Annotated[str, Meta(description="Where the records of operations are.")] = (
-        SYSTEM_NAMESPACE
-    )
+    stock: Annotated[str, Meta(description="Namespace of stock units.")] = STOCK_NAMESPACE
+    instance: Annotated[
+        str, Meta(description="Namespace of active units, storages and functions.")
+    ] = INSTANCE_NAMESPACE
+    system: Annotated[str, Meta(description="Namespace of operations.")] = SYSTEM_NAMESPACE
 
 
 class SpecConfig(
@@ -92,39 +90,39 @@ class SpecConfig(
 class Config(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The whole configuration of one API process."""
 
-    http_addr: Annotated[Address, Meta(description="Where the API listens.")] = Address(
+    http_addr: Annotated[Address, Meta(description="Address on which the API listens.")] = Address(
         "127.0.0.1", 8080
     )
     kube_mode: Annotated[
         KubeMode,
         Meta(
-            description="required: start only with a cluster; auto: start without, and say so in "
-            "health; off: never connect."
+            description="required: exit if no cluster is connected at the start; auto: start "
+            "without a cluster, and report it in health; off: never connect to a cluster."
         ),
     ] = "required"
     kubeconfig: Kubeconfig = ""
     report_interval: Annotated[
-        Duration, Meta(description="How often the status report is logged.")
+        Duration, Meta(description="Interval of the status report in the log.")
     ] = Duration(60)
     log_level: LogLevel = "info"
     request_timeout: Annotated[
-        Duration, Meta(description="How long a request may take once it was received.")
+        Duration, Meta(description="Time limit of a request after its body was received.")
     ] = Duration(30)
     # The operation lists every unit in some 170 bytes, and etcd accepts objects of up to 1.5 MiB.
     max_seed_replicas: Annotated[
         int,
-        Meta(description="How many stock units one request may seed.", ge=1, le=5_000),
+        Meta(description="Maximum of stock units that one request can seed.", ge=1, le=5_000),
     ] = 1000
     max_in_flight_bytes: Annotated[
         int,
-        Meta(description="Bytes of raw payloads that are received at once.", ge=1),
+        Meta(description="Maximum of raw payload bytes received at the same time.", ge=1),
     ] = 256 * 1024 * 1024
     auth: AuthConfig = AuthConfig()
     namespaces: NamespacesConfig = NamespacesConfig()
     specs: Annotated[
         dict[str, SpecConfig],
         Meta(
-            description="The catalogue: machine specs by name, each with memory and, where wanted, "
+            description="The catalogue: machine specs by name, each with memory and, optionally, "
             "cpu, gpu, gpuResource, nodeSelector, tolerations, shmSize, description."
         ),
     ] = {}

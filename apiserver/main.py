@@ -73,9 +73,9 @@ log = logging.getLogger(__name__)
 
 def main(arguments: Sequence[str]) -> ExitCode:
     """Run the API until it is stopped, and return its exit code."""
-    given = command_line.parse_command_line(PROGRAM, arguments)
+    options = command_line.parse_command_line(PROGRAM, arguments)
     try:
-        config = loader.load_config(Config, given.config_path, given.overrides)
+        config = loader.load_config(Config, options.config_path, options.overrides)
         logfmt.configure_logging(config.log_level, sys.stderr)
         tune_gc()
         return asyncio.run(run(config))
@@ -131,7 +131,7 @@ async def run(config: Config) -> ExitCode:
             services += [*kube.provided, *serverless.provided]
             tasks |= kube.background_tasks
         optional = (("archive", archive), ("tokens", token_file))
-        tasks |= {name: part.run for name, part in optional if part}
+        tasks |= {name: component.run for name, component in optional if component}
         app = create_app(
             AppComponents(
                 version=product_version(),
@@ -166,9 +166,9 @@ def open_token_file(config: Config, clock: Clock) -> TokenFile | None:
         return TokenFile(config.auth.tokens_file, clock)
     if not config.http_addr.is_loopback and not config.auth.allow_anonymous:
         raise ConfigurationError(
-            f"httpAddr: other machines can call {config.http_addr}, and nobody is asked for a "
-            "token; name a file of tokens in auth.tokensFile, listen on 127.0.0.1, or set "
-            "auth.allowAnonymous: true where something in front decides who may call"
+            f"httpAddr: other machines can call {config.http_addr}, and no token is required; "
+            "set auth.tokensFile to a file of tokens, listen on 127.0.0.1, or set "
+            "auth.allowAnonymous: true if a proxy authenticates the callers"
         )
     return None
 
@@ -184,20 +184,25 @@ def service_settings(config: Config) -> ServiceSettings:
     entries = {name: catalogue_entry(name, spec) for name, spec in config.specs.items()}
     problems = [
         f"specs.{name}: {problem.text.removeprefix('spec.')}"
-        for name, each in entries.items()
-        for problem in resource_problems(each.resources)
+        for name, entry in entries.items()
+        for problem in resource_problems(entry.resources)
     ]
     if problems:
         raise ConfigurationError(*problems)
-    where = config.namespaces
-    seconds = max(1.0, config.request_timeout.seconds - RESPONSE_RESERVE_SECONDS)
-    kept = config.nats.limits.record_retention.seconds
-    catalogue = Catalogue(entries)
-    return ServiceSettings(where.stock, where.instance, where.system, catalogue, seconds, kept)
+    namespaces = config.namespaces
+    return ServiceSettings(
+        namespaces.stock,
+        namespaces.instance,
+        namespaces.system,
+        Catalogue(entries),
+        max(1.0, config.request_timeout.seconds - RESPONSE_RESERVE_SECONDS),
+        config.nats.limits.record_retention.seconds,
+    )
 
 
 def catalogue_entry(name: str, spec: SpecConfig) -> CatalogueEntry:
-    envelope = UnitResources(
+    """Return the entry of a configured spec."""
+    resources = UnitResources(
         spec_name=name,
         cpu=spec.cpu,
         memory=spec.memory,
@@ -207,7 +212,7 @@ def catalogue_entry(name: str, spec: SpecConfig) -> CatalogueEntry:
         tolerations=spec.tolerations,
         shm_size=spec.shm_size,
     )
-    return CatalogueEntry(envelope, spec.description)
+    return CatalogueEntry(resources, spec.description)
 
 
 def background_tasks(
@@ -220,14 +225,14 @@ def background_tasks(
     """Return the tasks that run beside the server, by name."""
     reporter = StatusReporter(health, HealthSchema().dump, clock, config.report_interval.seconds)
     timeout_seconds = CLUSTER_WAIT_SECONDS if config.kube_mode == "required" else None
-    work: dict[str, TaskFactory] = {"report": reporter.run}
+    tasks: dict[str, TaskFactory] = {"report": reporter.run}
     if monitor:
-        work = {"observe": lambda: monitor_cluster(monitor, reporter, clock, timeout_seconds)}
+        tasks = {"observe": lambda: monitor_cluster(monitor, reporter, clock, timeout_seconds)}
     if config.nats.url:
-        work["queue"] = jetstream.connection.run
-        work["queue layout"] = jetstream.stream_setup.run
-        work["queue wakes"] = jetstream.record_changes.run
-    return work
+        tasks["queue connection"] = jetstream.connection.run
+        tasks["stream setup"] = jetstream.stream_setup.run
+        tasks["record changes"] = jetstream.record_changes.run
+    return tasks
 
 
 @asynccontextmanager
@@ -241,14 +246,14 @@ async def connect_cluster(
         return
     try:
         load = kubeconfig.config_loader(config.kubeconfig, os.environ, Path.home())
-        first = await load()
+        rest_config = await load()
     except ConfigurationError as error:
         if config.kube_mode == "required" or config.kubeconfig:
             raise
         yield RestKubeClient(NoCluster(str(error)))
         return
     async with create_session(product_version()) as session:
-        credentials, breaker = Credentials(load, first, clock), CircuitBreaker(clock)
+        credentials, breaker = Credentials(load, rest_config, clock), CircuitBreaker(clock)
         yield RestKubeClient(RestClient(session, credentials, metrics, clock, breaker))
 
 

@@ -36,9 +36,9 @@ class SingleFlightCache(Generic[V]):
     async def get(self, key: str, fetch: Callable[[], Awaitable[V]]) -> V:
         """Return the value of a key; errors of `fetch` are raised and not cached."""
         while True:
-            kept = self._cached.get(key)
-            if kept is not None and self._clock.monotonic() - kept.fetched_at < self._ttl_seconds:
-                return kept.value
+            cached = self._cached.get(key)
+            if cached and self._clock.monotonic() - cached.fetched_at < self._ttl_seconds:
+                return cached.value
             flight = self._flights.get(key)
             if flight is None:
                 return await self._fetch(key, fetch)

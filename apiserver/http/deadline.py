@@ -18,7 +18,7 @@ BODY_TIMEOUT_SECONDS: Final = 30.0
 class RequestTimeLimits:
     """The seconds that a request has for its body and for its response."""
 
-    answer_seconds: float
+    response_seconds: float
     body_seconds: float = BODY_TIMEOUT_SECONDS
 
 
@@ -32,7 +32,7 @@ class Deadline:
     def restart(self, extra_seconds: float = 0.0) -> None:
         """Start the time limit again, `extra_seconds` longer."""
         self.timeout.reschedule(
-            asyncio.get_running_loop().time() + self.limits.answer_seconds + extra_seconds
+            asyncio.get_running_loop().time() + self.limits.response_seconds + extra_seconds
         )
 
     def disable(self) -> None:
@@ -56,7 +56,7 @@ def deadline_middleware(limits: RequestTimeLimits) -> Middleware:
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        scope = asyncio.timeout(limits.answer_seconds)
+        scope = asyncio.timeout(limits.response_seconds)
         request[DEADLINE] = Deadline(limits, scope)
         try:
             async with scope:

@@ -26,7 +26,7 @@ def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
         (["--report-interval", "soon"], "--report-interval: got 'soon', expected a duration"),
         (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
         (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
-        (["--http-addr", ":0"], "httpAddr: other machines can call :0, and nobody is asked"),
+        (["--http-addr", ":0"], "httpAddr: other machines can call :0, and no token is required"),
         (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
         (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: there is no such file"),
     ],
