@@ -34,7 +34,7 @@ class ClusterState:
     """The last known state of the cluster; times are monotonic seconds."""
 
     is_connected: bool = False
-    error: str | None = "the cluster has not been asked yet"
+    error: str | None = "the cluster has not been probed yet"
     is_too_old: bool = False
     version: str | None = None
     checked_at: float | None = None
@@ -50,7 +50,7 @@ KUBERNETES_OFF: Final = ClusterState(error="Kubernetes is off by configuration (
 
 def probe_succeeded(state: ClusterState, version: ServerVersion, now: float) -> ClusterState:
     """Return the state after a successful probe; after an outage a count is due at once."""
-    tried = state.count_attempted_at if state.is_connected else None
+    attempted_at = state.count_attempted_at if state.is_connected else None
     return replace(
         state,
         is_connected=True,
@@ -58,12 +58,12 @@ def probe_succeeded(state: ClusterState, version: ServerVersion, now: float) -> 
         is_too_old=False,
         version=version.git_version,
         checked_at=now,
-        count_attempted_at=tried,
+        count_attempted_at=attempted_at,
     )
 
 
 def probe_failed(state: ClusterState, error: kube_errors.KubeError, now: float) -> ClusterState:
-    """Return the state after a failed probe; the counts stay, and their age shows."""
+    """Return the state after a failed probe; the counts stay, and become older."""
     too_old = isinstance(error, kube_errors.UnsupportedVersionError)
     return replace(state, is_connected=False, error=str(error), is_too_old=too_old, checked_at=now)
 
@@ -102,26 +102,27 @@ def is_count_due(state: ClusterState, now: float) -> bool:
 
 
 def require_supported_version(version: ServerVersion, server: str) -> None:
-    """Raise unless the server is new enough."""
+    """Raise UnsupportedVersionError unless the server is new enough."""
     if not version.is_supported:
         raise kube_errors.UnsupportedVersionError(unsupported_message(server, version))
 
 
 def inventory_of(nodes: Iterable[Node]) -> NodeInventory:
     """Return the sums over the nodes."""
-    known = tuple(nodes)
+    nodes = tuple(nodes)
     return NodeInventory(
-        nodes=len(known),
-        ready_nodes=sum(map(is_node_ready, known)),
-        gpu_capacity=sum(map(gpu_capacity, known)),
-        gpu_allocatable=sum(map(gpu_allocatable, known)),
-        gpu_products=tuple(sorted(set(map(gpu_product, known)) - {""})),
+        nodes=len(nodes),
+        ready_nodes=sum(map(is_node_ready, nodes)),
+        gpu_capacity=sum(map(gpu_capacity, nodes)),
+        gpu_allocatable=sum(map(gpu_allocatable, nodes)),
+        gpu_products=tuple(sorted(set(map(gpu_product, nodes)) - {""})),
     )
 
 
 def is_node_ready(node: Node) -> bool:
     """Return whether the node is Ready."""
-    return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
+    conditions = node.status.conditions
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
 
 
 def gpu_capacity(node: Node) -> int:

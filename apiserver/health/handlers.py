@@ -43,7 +43,7 @@ _HEALTH_EXAMPLE: Final = {
     }
 }
 _UNKNOWN_PARAMETER: Final = InvalidRequestError(
-    "the query has unknown parameters",
+    "the query is invalid; see the details",
     details=(ErrorDetail("query.verbose", "there is no such parameter"),),
 )
 _METRICS_EXAMPLE: Final = """# HELP gpuruntime_http_in_flight Requests in progress.
@@ -54,10 +54,10 @@ gpuruntime_http_in_flight 1.0
 
 @documented(
     "health",
-    "What is connected, and what the cluster holds",
+    "Get the state of the connections, and the counts of nodes and units",
     ResponseDoc(
         200,
-        "Answered from memory, also while Kubernetes hangs.",
+        "From memory, also while Kubernetes does not respond.",
         HealthAnswerSchema,
         _HEALTH_EXAMPLE,
     ),
@@ -65,7 +65,7 @@ gpuruntime_http_in_flight 1.0
     error_doc(InternalError()),
 )
 async def get_health(request: web.Request) -> web.Response:
-    """Answer with the health of this process and of what it depends on."""
+    """Return the health of this process, of its connections and of the cluster."""
     require_no_query(request)
     report = request.app[HEALTH].report()
     return responses.success(_HEALTH_SCHEMA.dump(report))
@@ -73,27 +73,29 @@ async def get_health(request: web.Request) -> web.Response:
 
 @documented(
     "probes",
-    "Whether the process is alive",
-    ResponseDoc(200, "Depends on nothing.", StatusAnswerSchema, {"data": {"status": "alive"}}),
+    "Check that the process is alive",
+    ResponseDoc(
+        200, "Alive; no dependency is checked.", StatusAnswerSchema, {"data": {"status": "alive"}}
+    ),
 )
 async def get_liveness(_: web.Request) -> web.Response:
-    """Answer that the process answers."""
+    """Return a constant: a response proves that the process is alive."""
     return responses.success({"status": "alive"})
 
 
 @documented(
     "probes",
-    "Whether to send requests here",
+    "Check that the process is ready for requests",
     ResponseDoc(200, "Ready.", StatusAnswerSchema, {"data": {"status": "ready"}}),
     ResponseDoc(
         503,
-        "Not ready, and why.",
+        "Not ready, with the reasons.",
         ReasonsAnswerSchema,
         {"data": {"reasons": ["the process is stopping"]}},
     ),
 )
 async def get_readiness(request: web.Request) -> web.Response:
-    """Answer whether requests should come here."""
+    """Return whether the process is ready for requests."""
     reasons = request.app[READINESS].not_ready_reasons()
     if reasons:
         return responses.success({"reasons": reasons}, status=503)
@@ -106,10 +108,10 @@ def metrics_handler(
     """Return a handler that serves the metrics of `registry`."""
     return documented(
         "probes",
-        "What Prometheus reads",
+        "Get the metrics for Prometheus",
         ResponseDoc(
             200,
-            "As text, or as OpenMetrics where Accept asks for that.",
+            "As text, or as OpenMetrics if the Accept header requests it.",
             example=_METRICS_EXAMPLE,
             media_type="text/plain",
         ),

@@ -47,8 +47,8 @@ class ClusterMonitor:
             counting: asyncio.Task[None] | None = None
             while True:
                 await self.probe()
-                idle = counting is None or counting.done()
-                if idle and is_count_due(self.state, self._clock.monotonic()):
+                is_idle = counting is None or counting.done()
+                if is_idle and is_count_due(self.state, self._clock.monotonic()):
                     counting = group.create_task(self.count(), name="count")
                 await self._clock.sleep(PROBE_INTERVAL_SECONDS)
 
@@ -73,8 +73,8 @@ class ClusterMonitor:
             self._set_state(count_succeeded(self.state, inventory, units, self._clock.monotonic()))
 
     def _set_state(self, state: ClusterState) -> None:
-        was, self.state = self.state, state
-        if state.is_connected and not was.is_connected:
+        previous, self.state = self.state, state
+        if state.is_connected and not previous.is_connected:
             log.info("cluster_connected", extra={"server": self._gateway.server})
-        if was.is_connected and not state.is_connected:
+        if previous.is_connected and not state.is_connected:
             log.warning("cluster_lost", extra={"kubeError": state.error})

@@ -6,10 +6,10 @@ from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState, is_firs
 
 
 class Readiness:
-    """Ready while the cluster answers, or is not wanted, and the process is not stopping.
+    """Ready while the process is not stopping and the cluster is connected, or Kubernetes is off.
 
-    A process that has just connected waits for its first count, so that health is whole as soon
-    as requests come.
+    A process that has just connected waits for its first count, so that health is complete before
+    requests arrive.
     """
 
     def __init__(self, cluster: Callable[[], ClusterState]) -> None:

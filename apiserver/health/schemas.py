@@ -14,7 +14,7 @@ class _Timestamp(fields.String):
 
 
 class HealthSchema(ViewSchema):
-    """What is connected, and what the cluster holds; what is not known is left out."""
+    """The state of the connections and of the cluster; unknown values are left out."""
 
     started_at = _Timestamp(data_key="startedAt", required=True, metadata={"format": "date-time"})
     uptime_seconds = fields.Integer(data_key="uptimeSeconds", required=True)
@@ -36,7 +36,8 @@ class HealthSchema(ViewSchema):
     queue_connected = fields.Boolean(data_key="queueConnected", required=True)
     queue_error = fields.String(data_key="queueError")
     age_seconds = fields.Float(
-        data_key="ageSeconds", metadata={"description": "Age of the figures of the cluster."}
+        data_key="ageSeconds",
+        metadata={"description": "Age of the oldest data about the cluster."},
     )
 
 
@@ -47,24 +48,24 @@ class HealthAnswerSchema(Schema):
 
 
 class StatusSchema(Schema):
-    """One word."""
+    """The status of the process: `alive` or `ready`."""
 
     status = fields.String(required=True)
 
 
 class StatusAnswerSchema(Schema):
-    """The envelope of a probe that succeeds."""
+    """The envelope of a successful probe."""
 
     data = fields.Nested(StatusSchema, required=True)
 
 
 class ReasonsSchema(Schema):
-    """Why not, a sentence each."""
+    """The reasons why the process is not ready, one sentence each."""
 
     reasons = fields.List(fields.String(), required=True)
 
 
 class ReasonsAnswerSchema(Schema):
-    """The envelope of a readiness probe that fails."""
+    """The envelope of a failed readiness probe."""
 
     data = fields.Nested(ReasonsSchema, required=True)

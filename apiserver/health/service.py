@@ -51,7 +51,7 @@ class HealthService:
     def report(self) -> HealthReport:
         """Return the health of the process, of its connections and of the cluster."""
         cluster, queue, now = self._cluster(), self._queue(), self._clock.monotonic()
-        held = cluster.inventory
+        inventory = cluster.inventory
         return HealthReport(
             started_at=self._started_at,
             uptime_seconds=int(now - self._started_monotonic),
@@ -59,11 +59,11 @@ class HealthService:
             kubernetes_connected=cluster.is_connected,
             kube_error=cluster.error or cluster.inventory_error,
             kubernetes_version=cluster.version,
-            node_count=held.nodes if held else None,
-            ready_node_count=held.ready_nodes if held else None,
-            total_gpu_capacity=held.gpu_capacity if held else None,
-            total_gpu_allocatable=held.gpu_allocatable if held else None,
-            gpu_products=held.gpu_products if held else None,
+            node_count=inventory.nodes if inventory else None,
+            ready_node_count=inventory.ready_nodes if inventory else None,
+            total_gpu_capacity=inventory.gpu_capacity if inventory else None,
+            total_gpu_allocatable=inventory.gpu_allocatable if inventory else None,
+            gpu_products=inventory.gpu_products if inventory else None,
             stock_unit_count=cluster.units.stock if cluster.units else None,
             active_unit_count=cluster.units.active if cluster.units else None,
             queue_connected=queue.connected,
@@ -73,6 +73,6 @@ class HealthService:
 
 
 def data_age_seconds(cluster: ClusterState, now: float) -> float | None:
-    """Return the age of the oldest figure of the cluster; None before the first one."""
-    seen = [moment for moment in (cluster.checked_at, cluster.counted_at) if moment is not None]
-    return round(now - min(seen), 1) if seen else None
+    """Return the age of the oldest data about the cluster; None before the first probe."""
+    times = [time for time in (cluster.checked_at, cluster.counted_at) if time is not None]
+    return round(now - min(times), 1) if times else None

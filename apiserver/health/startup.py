@@ -45,20 +45,20 @@ async def monitor_cluster(
 
 
 async def wait_for_cluster(monitor: ClusterProbe, clock: Clock, timeout_seconds: float) -> None:
-    """Return when the cluster answers; ClusterNotReadyError after the timeout."""
-    started = clock.monotonic()
-    logged: float | None = None
+    """Return when the cluster is connected; raises ClusterNotReadyError after the timeout."""
+    started_at = clock.monotonic()
+    logged_at: float | None = None
     await monitor.probe()
     while not monitor.state.is_connected:
         if monitor.state.is_too_old:  # an upgrade takes longer than any timeout
             raise ClusterNotReadyError(monitor.state.error)
         now = clock.monotonic()
-        if now - started >= timeout_seconds:
+        if now - started_at >= timeout_seconds:
             raise ClusterNotReadyError(
                 f"gave up after {timeout_seconds:g} s: {monitor.state.error}"
             )
-        if logged is None or now - logged >= LOG_INTERVAL_SECONDS:
+        if logged_at is None or now - logged_at >= LOG_INTERVAL_SECONDS:
             log.warning("waiting_for_cluster", extra={"kubeError": monitor.state.error})
-            logged = now
-        await clock.sleep(min(RETRY_INTERVAL_SECONDS, started + timeout_seconds - now))
+            logged_at = now
+        await clock.sleep(min(RETRY_INTERVAL_SECONDS, started_at + timeout_seconds - now))
         await monitor.probe()

@@ -24,8 +24,8 @@ class StrictString(fields.String):
 
     default_error_messages = _messages(invalid="is not text", nul="has a NUL character")
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> str:
-        text: str = super()._deserialize(value, *rest, **more)
+    def _deserialize(self, value: Any, *args: Any, **options: Any) -> str:
+        text: str = super()._deserialize(value, *args, **options)
         if "\0" in text:
             raise self.make_error("nul")
         return text
@@ -45,18 +45,18 @@ class QueryInteger(fields.Integer):
 
     default_error_messages = _messages(invalid="is not a whole number")
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> int:
+    def _deserialize(self, value: Any, *_: Any, **__: Any) -> int:
         if not _DIGITS.fullmatch(value):
             raise self.make_error("invalid")
         return int(value)
 
 
 class StrictBoolean(fields.Boolean):
-    """true or false; no word is accepted in their place."""
+    """true or false; strings and numbers are rejected."""
 
     default_error_messages = _messages(invalid="is neither true nor false")
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> bool:
+    def _deserialize(self, value: Any, *_: Any, **__: Any) -> bool:
         if not isinstance(value, bool):
             raise self.make_error("invalid")
         return value
@@ -69,11 +69,11 @@ class StrictList(fields.List[Any]):
         invalid="is not a list", long=f"has more than {MAX_LIST_ITEMS} items"
     )
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+    def _deserialize(self, value: Any, *args: Any, **options: Any) -> Any:
         if isinstance(value, list) and len(value) > MAX_LIST_ITEMS:
             raise self.make_error("long")
         try:
-            return tuple(super()._deserialize(value, *rest, **more))
+            return tuple(super()._deserialize(value, *args, **options))
         except ValidationError as error:
             if isinstance(error.messages, dict):
                 error.messages[SCHEMA] = self._valid_item_details(value, error.messages)
@@ -82,10 +82,10 @@ class StrictList(fields.List[Any]):
     def _valid_item_details(
         self, value: list[Any], failed_indices: Container[object]
     ) -> list[ErrorDetail]:
-        """Return the problems of the readable items, by their positions in the whole list."""
-        places = [place for place in range(len(value)) if place not in failed_indices]
-        read = tuple(self.inner.deserialize(value[place]) for place in places)
-        return [_reindexed(each, places) for each in validator_details(self, read)]
+        """Return the problems of the readable items, by their indices in the whole list."""
+        indices = [index for index in range(len(value)) if index not in failed_indices]
+        items = tuple(self.inner.deserialize(value[index]) for index in indices)
+        return [_reindexed(detail, indices) for detail in validator_details(self, items)]
 
 
 class StrictNested(fields.Nested):
@@ -111,32 +111,32 @@ class StringDict(fields.Dict):
     def _deserialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
         if not isinstance(value, Mapping):
             raise self.make_error("invalid")
-        texts = {key: each for key, each in value.items() if isinstance(each, str)}
-        wrong = [
+        texts = {key: text for key, text in value.items() if isinstance(text, str)}
+        details = [
             ErrorDetail(f"[{truncate(key)!r}]", "is not text") for key in value if key not in texts
         ]
-        if wrong:
-            raise ValidationError([*wrong, *validator_details(self, texts)])
+        if details:
+            raise ValidationError([*details, *validator_details(self, texts)])
         return texts
 
 
 def validator_details(field: fields.Field[Any], value: object) -> list[ErrorDetail]:
-    """Return the problems that the validators of a field find in a part of the given value."""
+    """Return the problems that the validators of a field find in a part of a value."""
     try:
-        field._validate(value)  # noqa: SLF001 - marshmallow asks them about the whole only
+        field._validate(value)  # noqa: SLF001 - marshmallow validates only whole values
     except ValidationError as error:
-        return [each for each in error.messages if isinstance(each, ErrorDetail)]
+        return [detail for detail in error.messages if isinstance(detail, ErrorDetail)]
     return []
 
 
 def _reindexed(detail: ErrorDetail, indices: Sequence[int]) -> ErrorDetail:
-    """Return the problems under other positions: `[0].name` becomes `[places[0]].name`."""
-    number, _, inside = detail.field.removeprefix("[").partition("]")
-    return ErrorDetail(f"[{indices[int(number)]}]{inside}", detail.message)
+    """Return the problem under another index: `[0].name` becomes `[indices[0]].name`."""
+    index, _, path = detail.field.removeprefix("[").partition("]")
+    return ErrorDetail(f"[{indices[int(index)]}]{path}", detail.message)
 
 
 def predicate_validator(predicate: Callable[[str], object], message: str) -> Callable[[str], None]:
-    """Return a validator whose error shows the given value and the problem."""
+    """Return a validator whose error shows the value and the problem."""
 
     def check(text: str) -> None:
         if not predicate(text):

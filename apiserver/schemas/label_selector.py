@@ -24,16 +24,16 @@ _REQUIREMENT: Final = re.compile(
 
 def is_label_selector(text: str) -> bool:
     """Return whether Kubernetes would parse `text` as a label selector."""
-    place = 0
+    start = 0
     while True:
-        found = _REQUIREMENT.match(text, place)
-        if found is None or not _has_valid_names(found):
+        requirement = _REQUIREMENT.match(text, start)
+        if requirement is None or not _has_valid_names(requirement):
             return False
-        if found.end() == len(text):
+        if requirement.end() == len(text):
             return True
-        if text[found.end()] != ",":
+        if text[requirement.end()] != ",":
             return False
-        place = found.end() + 1
+        start = requirement.end() + 1
 
 
 def _has_valid_names(requirement: re.Match[str]) -> bool:

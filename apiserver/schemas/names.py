@@ -46,7 +46,7 @@ class Name(StrictString):
 
 
 class OperationID(StrictString):
-    """The caller's name for an operation."""
+    """The id that the caller chose for an operation."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -55,7 +55,7 @@ class OperationID(StrictString):
                 is_operation_id, f"is not an operationID: {OPERATION_ID_SYNTAX}"
             ),
             metadata={
-                "description": "Your name for this operation; repeat it, and it happens once.",
+                "description": "Your id of this operation; a repeated request runs it only once.",
                 "example": "order-4711",
                 **OPERATION_ID_RULES,
             },
@@ -97,12 +97,12 @@ class QuantityField(StrictString):
 
 
 class LabelsField(StringDict):
-    """The caller's own labels; `of` names the object that gets them."""
+    """The caller's own labels; `targets` names the objects that get them."""
 
     def __init__(self, *, targets: str = "the unit and its pods", **options: Any) -> None:
         super().__init__(
             validate=check_labels,
-            metadata={"description": f"Your labels, which {targets} get."},
+            metadata={"description": f"Your labels for {targets}."},
             **options,
         )
 
@@ -135,22 +135,20 @@ def check_quantity(text: str) -> None:
 
 def check_labels(labels: dict[str, str]) -> None:
     """Raise ValidationError for labels that Kubernetes rejects, and for reserved labels."""
-    found: list[Any] = []
+    details: list[Any] = []
     for key, value in labels.items():
-        place = f"[{truncate(key)!r}]"
+        path = f"[{truncate(key)!r}]"
         if not is_qualified_name(key):
-            found.append(
-                ErrorDetail(
-                    place, f"is not the key of a label: {name_syntax.QUALIFIED_NAME_SYNTAX}"
-                )
+            details.append(
+                ErrorDetail(path, f"is not the key of a label: {name_syntax.QUALIFIED_NAME_SYNTAX}")
             )
         elif is_reserved_label(key):
-            found.append(ErrorDetail(place, "is a label that only this service sets"))
+            details.append(ErrorDetail(path, "is a label that only this service sets"))
         if not is_label_value(value):
             message = f"is not the value of a label: {name_syntax.LABEL_VALUE_SYNTAX}"
-            found.append(ErrorDetail(place, describe_problem(Problem("", value, message))))
-    if found:
-        raise ValidationError(found)
+            details.append(ErrorDetail(path, describe_problem(Problem("", value, message))))
+    if details:
+        raise ValidationError(details)
 
 
 def _value_error(text: str, message: str) -> ValidationError:

@@ -44,7 +44,7 @@ class PagedQuerySchema(QuerySchema[C]):
     continue_token = StrictString(
         data_key="continue",
         load_default="",
-        metadata={"description": "The `meta.continue` of the part before."},
+        metadata={"description": "The `meta.continue` of the previous page."},
     )
 
 

@@ -56,15 +56,15 @@ class RequestSchema(CamelSchema, Generic[C]):
         raise NotImplementedError
 
     def parse(self, raw: object) -> C:
-        """Return the value of decoded JSON; ValidationError."""
+        """Return the value of decoded JSON; raises ValidationError."""
         return cast("C", self.load(cast("Mapping[str, Any]", raw)))
 
     def handle_error(self, error: ValidationError, data: Any, **_: Any) -> None:
         """Replace the error of an unsupported field by its own message."""
         if isinstance(error.messages, dict) and isinstance(data, Mapping):
-            for name, why in self.unsupported_fields.items():
+            for name, message in self.unsupported_fields.items():
                 if name in data and name in error.messages:
-                    error.messages[name] = [why]
+                    error.messages[name] = [message]
 
 
 class ModelSchema(RequestSchema[S]):
@@ -95,10 +95,12 @@ def rule_validator(rule: Callable[[Any], Iterable[Problem]], path: str) -> Calla
     """Return a validator that reports the problems of a rule; `path` is cut from their fields."""
 
     def check(value: Any) -> None:
-        found = problem_details(rule(value))
-        if found:
-            places = [ErrorDetail(each.field.removeprefix(path), each.message) for each in found]
-            raise ValidationError(cast("list[Any]", places))
+        details = [
+            detail._replace(field=detail.field.removeprefix(path))
+            for detail in problem_details(rule(value))
+        ]
+        if details:
+            raise ValidationError(cast("list[Any]", details))
 
     return check
 
@@ -112,11 +114,11 @@ def _flatten(path: str, messages: object) -> Iterator[ErrorDetail]:
     if isinstance(messages, ErrorDetail):
         yield ErrorDetail(path + messages.field, messages.message)
     elif isinstance(messages, list):
-        for each in messages:
-            yield from _flatten(path, each)
+        for item in messages:
+            yield from _flatten(path, item)
     elif isinstance(messages, dict):
-        for key, inner in messages.items():
-            yield from _flatten(_join_path(path, key), inner)
+        for key, value in messages.items():
+            yield from _flatten(_join_path(path, key), value)
     else:
         yield ErrorDetail(path or "body", str(messages))
 

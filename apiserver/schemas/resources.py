@@ -26,7 +26,7 @@ class TolerationSchema(ModelSchema[Toleration]):
 
     model = Toleration
     key = StrictString()
-    operator = StrictString(metadata={"description": "Equal or Exists; without it, Equal."})
+    operator = StrictString(metadata={"description": "Equal or Exists; the default is Equal."})
     value = StrictString()
     effect = StrictString()
     toleration_seconds = StrictInteger()
@@ -34,8 +34,8 @@ class TolerationSchema(ModelSchema[Toleration]):
 
 def _resource_validator(field_name: str, path: str) -> Callable[[Any], None]:
     def problems(value: object) -> Sequence[Problem]:
-        given: dict[str, Any] = {field_name: value}
-        return resource_problems(UnitResources(spec_name="any", memory="1", **given))
+        fields: dict[str, Any] = {field_name: value}
+        return resource_problems(UnitResources(spec_name="any", memory="1", **fields))
 
     return rule_validator(problems, path)
 
@@ -46,7 +46,7 @@ class GPUCount(StrictInteger):
     def __init__(self) -> None:
         super().__init__(
             validate=validate.Range(0, MAX_INT32, error="must be from {min} to {max}"),
-            metadata={"description": "How many GPUs; 0 asks for none."},
+            metadata={"description": "The number of GPUs; 0 for none."},
         )
 
 
@@ -57,7 +57,7 @@ class GPUResource(StrictString):
         super().__init__(
             validate=_resource_validator("gpu_resource", "gpuResource"),
             metadata={
-                "description": "The resource that nodes offer GPUs as.",
+                "description": "The name of the GPU resource of the nodes.",
                 "example": DEFAULT_GPU_RESOURCE,
             },
         )
@@ -80,7 +80,7 @@ class Tolerations(StrictList):
         super().__init__(
             StrictNested(TolerationSchema),
             validate=_resource_validator("tolerations", "tolerations"),
-            metadata={"description": "Taints of nodes that are no hindrance."},
+            metadata={"description": "Taints of nodes that the unit tolerates."},
         )
 
 
@@ -96,4 +96,4 @@ def memory_field() -> QuantityField:
 
 def shm_size_field() -> QuantityField:
     """Return the field for shared memory."""
-    return QuantityField(description="The size of /dev/shm; without it, half of the memory.")
+    return QuantityField(description="The size of /dev/shm; the default is half of the memory.")

@@ -26,12 +26,15 @@ class ObjectViewSchema(CamelSchema):
 
 
 class PageMetaSchema(ViewSchema):
-    """The rest of a list."""
+    """The metadata of a page."""
 
     continue_token = fields.String(
-        data_key="continue", metadata={"description": "Give it back for the next part."}
+        data_key="continue",
+        metadata={"description": "The `continue` parameter for the next page; none at the end."},
     )
-    remaining = fields.Integer(metadata={"description": "How many follow, where that is known."})
+    remaining = fields.Integer(
+        metadata={"description": "The number of objects after this page, if it is known."}
+    )
 
     @post_dump
     def drop_empty_token(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:

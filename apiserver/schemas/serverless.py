@@ -19,9 +19,9 @@ class FunctionName(StrictString):
     """The name of a function."""
 
     def __init__(self, **options: Any) -> None:
-        words = "is not the name of a function: lower case letters, digits and -, at most 48"
+        message = "is not the name of a function: lower case letters, digits and -, at most 48"
         super().__init__(
-            validate=predicate_validator(is_function_name, words),
+            validate=predicate_validator(is_function_name, message),
             metadata={"description": "The name of the function.", **FUNCTION_NAME_RULES},
             **options,
         )
@@ -31,9 +31,9 @@ class FrameworkPath(StrictString):
     """An absolute path of characters that are safe in headers and logs."""
 
     def __init__(self) -> None:
-        words = f"is not an absolute path of at most {_MAX_PATH_LENGTH} printable characters"
+        message = f"is not an absolute path of at most {_MAX_PATH_LENGTH} printable characters"
         super().__init__(
-            validate=predicate_validator(is_framework_path, words),
+            validate=predicate_validator(is_framework_path, message),
             metadata={"pattern": "^(/[!-~]*)?$"},
         )
 

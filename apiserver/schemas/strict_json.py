@@ -19,17 +19,17 @@ class InvalidJsonError(ValueError):
 
 
 def parse_strict_json(text: str) -> Any:
-    """Return the value of `text`; InvalidJsonError names the problem and its place."""
+    """Return the value of `text`; InvalidJsonError names the problem and its position."""
     _require_max_depth(text)
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:  # only an escape can be an unpaired surrogate
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        place = f"at line {error.lineno} column {error.colno}"
-        raise InvalidJsonError(f"{error.msg.removesuffix(' at')} {place}") from None
+        position = f"at line {error.lineno} column {error.colno}"
+        raise InvalidJsonError(f"{error.msg.removesuffix(' at')} {position}") from None
     except UnicodeEncodeError:
-        raise InvalidJsonError("a text has half of a surrogate pair") from None
+        raise InvalidJsonError("a string contains an unpaired surrogate") from None
     return value
 
 
@@ -40,28 +40,28 @@ def _require_max_depth(text: str) -> None:
     for bracket in _BRACKET_PATTERN.finditer(_STRING_PATTERN.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
-            raise InvalidJsonError(f"it is nested deeper than {MAX_DEPTH}")
+            raise InvalidJsonError(f"it is nested deeper than {MAX_DEPTH} levels")
 
 
 def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
-            raise InvalidJsonError(f"the key {json.dumps(truncate(key))} is there twice")
-        made[key] = value
-    return made
+        if key in values:
+            raise InvalidJsonError(f"the key {json.dumps(truncate(key))} is repeated")
+        values[key] = value
+    return values
 
 
 def _parse_integer(text: str) -> int:
     if len(text) > _MAX_NUMBER_DIGITS or not _MIN_NUMBER <= int(text) <= _MAX_NUMBER:
-        raise InvalidJsonError(f"the number {truncate(text)} is beyond 64 bits")
+        raise InvalidJsonError(f"the number {truncate(text)} exceeds 64 bits")
     return int(text)
 
 
 def _parse_float(text: str) -> float:
     value = float(text)
     if not _MIN_NUMBER <= value <= _MAX_NUMBER:
-        raise InvalidJsonError(f"the number {truncate(text)} is beyond 64 bits")
+        raise InvalidJsonError(f"the number {truncate(text)} exceeds 64 bits")
     return value
 
 

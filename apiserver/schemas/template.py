@@ -60,7 +60,9 @@ class PortSchema(ModelSchema[Port]):
         required=True, validate=validate.Range(1, 65535, error="must be from {min} to {max}")
     )
     protocol = StrictString(
-        validate=validate.OneOf([each.value for each in PortProtocol], error="must be TCP or UDP"),
+        validate=validate.OneOf(
+            [protocol.value for protocol in PortProtocol], error="must be TCP or UDP"
+        ),
         metadata={"default": PortProtocol.TCP.value},
     )
 
@@ -105,8 +107,8 @@ class ImageField(StrictString):
     def __init__(
         self, *, max_length: int | None = None, description: str = "", **options: Any
     ) -> None:
-        told = {"description": description} if description else {}
+        metadata = {"description": description} if description else {}
         checks: list[Callable[[Any], Any]] = [rule_validator(_image_problems, "image")]
         if max_length is not None:
             checks.append(validate.Length(max=max_length, error="is longer than {max} characters"))
-        super().__init__(validate=checks, metadata=IMAGE_RULES | told, **options)
+        super().__init__(validate=checks, metadata=IMAGE_RULES | metadata, **options)

@@ -34,7 +34,9 @@ class DeletedFlag(fields.Boolean):
     """A placeholder for the flag of deleted objects, which have a view of their own."""
 
     def __init__(self) -> None:
-        super().__init__(metadata={"description": "The object was made and deleted since."})
+        super().__init__(
+            metadata={"description": "True if the object was created and then deleted."}
+        )
 
 
 class AnnotationValue(fields.String):
@@ -59,7 +61,7 @@ class CallerLabels(fields.Dict):
 
     def _serialize(self, value: Any, *_: Any, **__: Any) -> dict[str, str]:
         labels: Mapping[str, str] = value
-        return {key: each for key, each in labels.items() if not is_reserved_label(key)}
+        return {key: label for key, label in labels.items() if not is_reserved_label(key)}
 
 
 class ReadyConditionField(fields.String):
@@ -73,8 +75,8 @@ class ReadyConditionField(fields.String):
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **_: Any) -> str | None:
         conditions: Iterable[Condition] = obj.status.conditions
-        ready = (each for each in conditions if each.type == ConditionType.READY)
-        return next((getattr(each, self._condition_field) for each in ready), None)
+        ready = (item for item in conditions if item.type == ConditionType.READY)
+        return next((getattr(item, self._condition_field) for item in ready), None)
 
 
 class ObservedGeneration(fields.Integer):

@@ -100,7 +100,7 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
     )
     prepare = StrictNested(PrepareSchema)
     accessor = StrictNested(AccessorSchema)
-    labels = LabelsField(targets="the storage will")
+    labels = LabelsField(targets="the storage")
 
     @validates_schema(skip_on_field_errors=False)
     def check_source(self, data: dict[str, Any], **_: Any) -> None:
@@ -127,7 +127,7 @@ class ChangeStorageSchema(RequestSchema[ChangeStorage]):
 
     size = _size_field()
     accessor = StrictNested(AccessorSchema, allow_none=True)
-    labels = LabelsField(targets="the storage will", allow_none=True)
+    labels = LabelsField(targets="the storage", allow_none=True)
 
     def build(self, data: dict[str, Any]) -> ChangeStorage:
         """Return the command, without the name of the storage."""

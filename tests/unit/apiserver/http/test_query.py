@@ -112,7 +112,7 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
         (
             InvokeQuerySchema(),
             'attributes={"a":1,"a":2}',
-            [("query.attributes", f'{UNREADABLE}: the key "a" is there twice')],
+            [("query.attributes", f'{UNREADABLE}: the key "a" is repeated')],
         ),
         (
             InvokeQuerySchema(),
