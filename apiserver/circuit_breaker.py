@@ -1,4 +1,4 @@
-"""A circuit breaker, which stops requests to a server that does not answer."""
+"""A circuit breaker, which stops requests to a server that does not respond."""
 
 import math
 from enum import Enum, auto
@@ -18,7 +18,7 @@ class Permit(Enum):
 
 
 class CallResult(Enum):
-    """The evidence of a call about the server; an error response is an answer too."""
+    """The result of a call; an error response counts as ANSWERED."""
 
     ANSWERED = auto()
     FAILED = auto()
@@ -45,7 +45,7 @@ class CircuitBreaker:
         return max(1, math.ceil(self._probe_at - self._clock.monotonic()))
 
     def acquire(self) -> Permit | None:
-        """Admit a call, or return None if it must not be made.
+        """Admit a call, or return None if it must not be sent.
 
         The caller must release the permit.
         """
@@ -66,7 +66,7 @@ class CircuitBreaker:
             self._record_failure(permit)
 
     def allow_probe_now(self) -> None:
-        """Admit the next call as a probe without waiting, after a sign that the server is back."""
+        """Admit the next call as a probe without waiting, because the server may be back."""
         self._probe_at = self._clock.monotonic()
 
     def _record_failure(self, permit: Permit) -> None:

@@ -110,9 +110,9 @@ class RestKubeClient:
 
     async def list(self, resource: Resource[T], namespace: str, options: ListOptions) -> Page[T]:
         """Return one page of a list."""
-        asked = request.list_request(resource, namespace, options)
-        body = await self._rest.send(asked)
-        return self._decode(asked, lambda: decoding.decode_page(resource, body))
+        kube_request = request.list_request(resource, namespace, options)
+        body = await self._rest.send(kube_request)
+        return self._decode(kube_request, lambda: decoding.decode_page(resource, body))
 
     async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         """Create an object."""
@@ -129,8 +129,9 @@ class RestKubeClient:
         subresource: str = "",
     ) -> T:
         """Merge `body` into an object."""
-        asked = request.patch_request(resource, namespace, name, body, subresource)
-        return await self._send_for_object(resource, asked)
+        return await self._send_for_object(
+            resource, request.patch_request(resource, namespace, name, body, subresource)
+        )
 
     async def delete(
         self,
@@ -142,25 +143,25 @@ class RestKubeClient:
         resource_version: str = "",
     ) -> None:
         """Request the deletion of an object."""
-        conditions = {"uid": uid, "resourceVersion": resource_version}
-        await self._rest.send(request.delete_request(resource, namespace, name, conditions))
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
+        await self._rest.send(request.delete_request(resource, namespace, name, preconditions))
 
     async def watch(
         self, resource: Resource[T], namespace: str, name: str, resource_version: str
     ) -> AsyncGenerator[T | None, None]:
         """Yield the versions of one object; the end means that it must be read again."""
-        asked = request.watch_request(resource, namespace, name, resource_version)
+        kube_request = request.watch_request(resource, namespace, name, resource_version)
         try:
-            stream = await self._rest.stream(asked)
+            stream = await self._rest.stream(kube_request)
         except kube_errors.ExpiredError:
             return
         try:
             while (lines := await stream.read_lines()) is not None:
-                for event in self._decode_events(asked, lines):
+                for event in self._decode_events(kube_request, lines):
                     if event.type == "ERROR":
                         return
                     if event.type != "BOOKMARK":
-                        yield self._decode_watched_object(resource, asked, event)
+                        yield self._decode_watched_object(resource, kube_request, event)
         finally:
             stream.close()
 

@@ -40,9 +40,9 @@ class Credentials:
 
     async def _load_or_keep(self, stale: RestConfig) -> RestConfig:
         try:
-            read = await self._load_config()
+            loaded = await self._load_config()
         except ConfigurationError as error:
             log.warning("credentials_not_read", extra={"error": str(error)})
             return replace(stale)  # files are missing for a moment while they are replaced
         # With a new context for the same certificates no connection would be reused.
-        return replace(read, ssl_context=stale.ssl_context) if read.tls == stale.tls else read
+        return replace(loaded, ssl_context=stale.ssl_context) if loaded.tls == stale.tls else loaded

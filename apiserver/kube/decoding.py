@@ -40,15 +40,17 @@ _EVENT_DECODER: Final = msgspec.json.Decoder(WatchEvent)
 
 def decode_object(resource: Resource[T], body: bytes | msgspec.Raw) -> T:
     """Decode one object."""
-    found: T = _object_decoder(resource.model).decode(body)
-    return found
+    decoded: T = _object_decoder(resource.model).decode(body)
+    return decoded
 
 
 def decode_page(resource: Resource[T], body: bytes) -> Page[T]:
     """Decode one page of a list."""
-    listed: ObjectList[T] = _list_decoder(resource.model).decode(body)
-    meta = listed.metadata
-    return Page(listed.items, meta.continue_token, meta.remaining_item_count, meta.resource_version)
+    decoded: ObjectList[T] = _list_decoder(resource.model).decode(body)
+    meta = decoded.metadata
+    return Page(
+        decoded.items, meta.continue_token, meta.remaining_item_count, meta.resource_version
+    )
 
 
 def decode_event(line: bytes) -> WatchEvent:

@@ -15,13 +15,13 @@ class KubeError(Exception):
 
 
 class UnreachableError(KubeError):
-    """The connection could not be made, or it broke."""
+    """The connection failed, or it broke."""
 
     is_uncertain = True
 
 
 class NotSentError(UnreachableError):
-    """Nothing was sent, since the server does not answer; retry after `retry_after` seconds."""
+    """Nothing was sent, as the server does not respond; retry after `retry_after` seconds."""
 
     def __init__(self, text: str, retry_after: int | None = None) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class NotSentError(UnreachableError):
 
 
 class RequestTimeoutError(KubeError):
-    """The server did not answer in time."""
+    """The server did not respond in time."""
 
     is_uncertain = True
 
@@ -53,7 +53,7 @@ class ServerError(KubeError):
 
 
 class UnexpectedResponseError(ServerError):
-    """A response that an API server with our kinds and namespaces does not give."""
+    """A response that an API server with our kinds and namespaces does not send."""
 
 
 class UnsupportedVersionError(KubeError):

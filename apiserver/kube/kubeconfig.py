@@ -87,7 +87,7 @@ def config_loader(kubeconfig_path: str, environment: Mapping[str, str], home: Pa
             return lambda: load_kubeconfig(Path(name))
     raise ConfigurationError(
         f"no cluster is configured: this is not a pod and {names} does not exist. "
-        "Name a file in kubeconfig, or set kubeMode to off."
+        "Set kubeconfig to an existing file, or set kubeMode to off."
     )
 
 

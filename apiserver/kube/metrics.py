@@ -22,7 +22,7 @@ class RestMetrics:
         )
         self._seconds = Histogram(
             "rest_client_request_duration_seconds",
-            "Time until Kubernetes answered in full, or began to stream.",
+            "Time until the response was complete, or its stream began.",
             ("verb", "host"),
             buckets=_LATENCY_BUCKETS,
             registry=registry,

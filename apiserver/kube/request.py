@@ -62,15 +62,15 @@ def get_request(resource: Resource[T], namespace: str, name: str) -> KubeRequest
 def list_request(resource: Resource[T], namespace: str, options: ListOptions) -> KubeRequest:
     """Build the request for one page; a continue token already fixes the version of the list."""
     cached = {} if options.continue_token or not options.from_cache else cached_list_query(options)
-    asked = {
+    parameters = {
         "labelSelector": options.label_selector,
         "fieldSelector": options.field_selector,
         "limit": str(options.limit) if options.limit else "",
         "continue": options.continue_token,
         **cached,
     }
-    given = {key: value for key, value in asked.items() if value}
-    return KubeRequest("GET", collection_path(resource, namespace), given)
+    query = {key: value for key, value in parameters.items() if value}
+    return KubeRequest("GET", collection_path(resource, namespace), query)
 
 
 def cached_list_query(options: ListOptions) -> dict[str, str]:
@@ -82,9 +82,9 @@ def cached_list_query(options: ListOptions) -> dict[str, str]:
 
 def create_request(resource: Resource[T], namespace: str, body: JsonObject) -> KubeRequest:
     """Build the request that creates an object; only its body must name the type."""
-    typed = {"apiVersion": API_VERSION, "kind": resource.kind, **body}
+    manifest = {"apiVersion": API_VERSION, "kind": resource.kind, **body}
     return KubeRequest(
-        "POST", collection_path(resource, namespace), FIELD_MANAGER_QUERY, encode_body(typed)
+        "POST", collection_path(resource, namespace), FIELD_MANAGER_QUERY, encode_body(manifest)
     )
 
 
@@ -116,14 +116,14 @@ def watch_request(
 ) -> KubeRequest:
     """Build the request that watches one object."""
     require_valid_names(namespace, name)
-    asked = {
+    query = {
         "watch": "true",
         "fieldSelector": f"metadata.name={name}",
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(WATCH_TIMEOUT_SECONDS),
         "resourceVersion": resource_version,
     }
-    return KubeRequest("GET", collection_path(resource, namespace), asked)
+    return KubeRequest("GET", collection_path(resource, namespace), query)
 
 
 def object_path(resource: Resource[T], namespace: str, name: str, subresource: str = "") -> str:
@@ -139,10 +139,10 @@ def collection_path(resource: Resource[T], namespace: str) -> str:
 
 
 def require_valid_names(*names: str) -> None:
-    """Raise InvalidNameError for any other name: the server decodes %2F to a slash."""
+    """Raise InvalidNameError for an invalid name: the server decodes %2F to a slash."""
     for name in names:
         if not is_dns_subdomain(name):
-            raise InvalidNameError(f"there is nothing named {name[:64]!a} in Kubernetes.")
+            raise InvalidNameError(f"no such object: {name[:64]!a} is not a valid name.")
 
 
 def encode_body(body: JsonObject) -> bytes:
@@ -150,5 +150,5 @@ def encode_body(body: JsonObject) -> bytes:
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError as error:
-        message = "the request has text that is not Unicode"
+        message = "the request contains text that is not Unicode"
         raise UnencodableBodyError(f"not sent to Kubernetes: {message}.", message) from error

@@ -62,12 +62,12 @@ class LineStream:
         self._response.close()
 
     def _split(self, chunk: bytes) -> list[bytes]:
-        first, *others = chunk.split(b"\n")
+        first, *lines = chunk.split(b"\n")
         self._partial_line.append(first)
-        if not others:
+        if not lines:
             return []
-        whole, self._partial_line = b"".join(self._partial_line), [others.pop()]
-        return [line for line in (whole, *others) if line]
+        completed, self._partial_line = b"".join(self._partial_line), [lines.pop()]
+        return [line for line in (completed, *lines) if line]
 
 
 class RestClient:
@@ -125,12 +125,12 @@ class RestClient:
         """
         if self._breaker.is_open:
             raise self._not_sent_error()
-        access = await self._credentials.fresh_config()
-        async with translate_transport_errors(access.server, REQUEST_TIMEOUT_SECONDS):
-            begun = await self._send_with_reload(access, request, self._open_once)
-        if isinstance(begun, KubeResponse):
-            raise error_from_response(access.server, request, begun)
-        return LineStream(access.server, begun)
+        config = await self._credentials.fresh_config()
+        async with translate_transport_errors(config.server, REQUEST_TIMEOUT_SECONDS):
+            response = await self._send_with_reload(config, request, self._open_once)
+        if isinstance(response, KubeResponse):
+            raise error_from_response(config.server, request, response)
+        return LineStream(config.server, response)
 
     @asynccontextmanager
     async def _through_breaker(self) -> AsyncIterator[None]:
@@ -151,21 +151,21 @@ class RestClient:
     def _not_sent_error(self) -> kube_errors.NotSentError:
         pause = self._breaker.retry_after
         return kube_errors.NotSentError(
-            f"{self._last_failure} Not asked again for {pause} s.", pause
+            f"{self._last_failure} Requests are paused for {pause} s.", pause
         )
 
     async def _send(self, request: KubeRequest, timeout_seconds: float) -> bytes:
-        access = await self._credentials.fresh_config()
-        async with translate_transport_errors(access.server, timeout_seconds):
-            answer = await self._send_with_reload(access, request, self._send_once)
-            if (pause := retry_pause(answer)) is not None:
+        config = await self._credentials.fresh_config()
+        async with translate_transport_errors(config.server, timeout_seconds):
+            response = await self._send_with_reload(config, request, self._send_once)
+            if (pause := retry_pause(response)) is not None:
                 await self._clock.sleep(pause)
-                answer = await self._send_with_reload(
+                response = await self._send_with_reload(
                     self._credentials.config, request, self._send_once
                 )
-        if not answer.is_success:
-            raise error_from_response(access.server, request, answer)
-        return answer.body
+        if not response.is_success:
+            raise error_from_response(config.server, request, response)
+        return response.body
 
     async def _send_with_reload(
         self,
@@ -173,11 +173,11 @@ class RestClient:
         request: KubeRequest,
         send: Callable[[RestConfig, KubeRequest], Awaitable[A]],
     ) -> A:
-        answer = await self._send_measured(config, request, send)
-        if answer.status == 401:
-            renewed = await self._credentials.reload(config)
-            answer = await self._send_measured(renewed, request, send)
-        return answer
+        response = await self._send_measured(config, request, send)
+        if response.status == 401:
+            reloaded = await self._credentials.reload(config)
+            response = await self._send_measured(reloaded, request, send)
+        return response
 
     async def _send_measured(
         self,
@@ -185,13 +185,13 @@ class RestClient:
         request: KubeRequest,
         send: Callable[[RestConfig, KubeRequest], Awaitable[A]],
     ) -> A:
-        started, code = self._clock.monotonic(), NO_RESPONSE_CODE
+        started_at, code = self._clock.monotonic(), NO_RESPONSE_CODE
         try:
-            answer = await send(config, request)
-            code = str(answer.status)
-            return answer
+            response = await send(config, request)
+            code = str(response.status)
+            return response
         finally:
-            seconds = self._clock.monotonic() - started
+            seconds = self._clock.monotonic() - started_at
             self._metrics.observe_request(config.server, request.method, code, seconds)
 
     async def _send_once(self, config: RestConfig, request: KubeRequest) -> KubeResponse:
@@ -221,7 +221,7 @@ class RestClient:
 
 
 def call_result_of(error: kube_errors.KubeError) -> CallResult:
-    """Return FAILED if the server did not answer; an error response is an answer too."""
+    """Return FAILED if there was no response; an error response counts as ANSWERED."""
     match error:
         case kube_errors.UnreachableError() | kube_errors.RequestTimeoutError():
             return CallResult.FAILED
@@ -233,12 +233,12 @@ async def read_response(response: aiohttp.ClientResponse) -> KubeResponse:
     """Read the whole response and free its connection for the next request."""
     async with response:
         body = await response.read()
-    given = response.headers.get(hdrs.RETRY_AFTER, "")
-    return KubeResponse(response.status, body, int(given) if is_delay_seconds(given) else None)
+    text = response.headers.get(hdrs.RETRY_AFTER, "")
+    return KubeResponse(response.status, body, int(text) if is_delay_seconds(text) else None)
 
 
 def retry_pause(response: KubeResponse) -> int | None:
-    """Return after how many seconds to send again; None unless the server asks for few."""
+    """Return the seconds until a second attempt; None unless the server asks for a short pause."""
     pause = response.retry_after if response.status == 429 else None
     return pause if pause is not None and pause <= MAX_RETRY_PAUSE_SECONDS else None
 
@@ -250,23 +250,23 @@ def is_delay_seconds(text: str) -> bool:
 
 def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
     """Return the headers of a request."""
-    sent: dict[str, str] = {hdrs.ACCEPT: JSON_MEDIA_TYPE}
+    headers: dict[str, str] = {hdrs.ACCEPT: JSON_MEDIA_TYPE}
     if config.authorization:
-        sent[hdrs.AUTHORIZATION] = config.authorization
+        headers[hdrs.AUTHORIZATION] = config.authorization
     if request.body is not None:
-        sent[hdrs.CONTENT_TYPE] = request.media_type
-    return sent
+        headers[hdrs.CONTENT_TYPE] = request.media_type
+    return headers
 
 
 def create_session(version: str) -> aiohttp.ClientSession:
     """Create the session of one client; the client sets deadlines, the kubeconfig a proxy.
 
-    The number of connections is unlimited: watches hold theirs, and no request may wait for one.
+    The number of connections is unlimited: a watch occupies one, and no request may wait for one.
     """
     # The server needs more time to compress a long list than to send it.
-    sent = {hdrs.USER_AGENT: f"gpu-runtime-api/{version}", hdrs.ACCEPT_ENCODING: "identity"}
+    headers = {hdrs.USER_AGENT: f"gpu-runtime-api/{version}", hdrs.ACCEPT_ENCODING: "identity"}
     return aiohttp.ClientSession(
-        headers=sent,
+        headers=headers,
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE_SECONDS),
         read_bufsize=_READ_BUFFER_BYTES,
         trust_env=False,

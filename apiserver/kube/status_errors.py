@@ -48,20 +48,20 @@ def error_from_response(
     """Return the KubeError for an error response."""
     status = decode_status(response.body)
     message = kube_errors.shorten(status.message)
-    said = f"{server} answered {request} with {response.status}: {message}."
+    text = f"{server} answered {request} with {response.status}: {message}."
     match response.status:
         case 422 if request.method == "PATCH" and "metadata.uid" in status.invalid_fields:
-            return kube_errors.ConflictError(said)  # another object has this name now
+            return kube_errors.ConflictError(text)  # another object has this name now
         case 400 | 413 | 422:
             return invalid_error(server, request, response.status, status)
         case 403 | 404 | 409:
-            return error_by_reason(said, request, response.status, status)
+            return error_by_reason(text, request, response.status, status)
         case 429:
-            return kube_errors.ThrottledError(said, response.retry_after)
+            return kube_errors.ThrottledError(text, response.retry_after)
         case code if code >= 500:
-            return kube_errors.ServerError(f"{said} Check the log of the API server.")
+            return kube_errors.ServerError(f"{text} Check the log of the API server.")
         case _:
-            return error_by_code(said, response.status)
+            return error_by_code(text, response.status)
 
 
 def invalid_error(
@@ -69,8 +69,8 @@ def invalid_error(
 ) -> kube_errors.InvalidError:
     """Return the error whose text names invalid fields only: the message can repeat secrets."""
     fields = kube_errors.shorten(", ".join(status.invalid_fields))
-    what = " ".join(part for part in (status.reason, fields) if part)
-    text = f"{server} answered {request} with {status_code}: {what or 'no reason'}."
+    problem = " ".join(part for part in (status.reason, fields) if part)
+    text = f"{server} answered {request} with {status_code}: {problem or 'no reason'}."
     return kube_errors.InvalidError(text, status.message[:_MAX_MESSAGE_LENGTH])
 
 
@@ -97,13 +97,16 @@ def error_by_reason(
 
 def error_by_code(text: str, status_code: int) -> kube_errors.KubeError:
     """Return the error for a status code alone."""
-    check = " Check that the address in kubeconfig is an API server."
-    kind, advice = _ERROR_AND_ADVICE.get(status_code, (kube_errors.UnexpectedResponseError, check))
+    default = (
+        kube_errors.UnexpectedResponseError,
+        " Check that the address in kubeconfig is an API server.",
+    )
+    kind, advice = _ERROR_AND_ADVICE.get(status_code, default)
     return kind(text + advice)
 
 
 def decode_status(body: bytes) -> Status:
-    """Return the Status in a body; the text of a proxy becomes the message of one."""
+    """Return the Status in a body; any other body becomes the message of a Status."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except DECODE_ERRORS:

@@ -27,27 +27,28 @@ async def translate_transport_errors(server: str, timeout_seconds: float) -> Asy
 def timeout_error(server: str, timeout_seconds: float) -> kube_errors.RequestTimeoutError:
     """Return the error for a response that did not arrive completely in time."""
     return kube_errors.RequestTimeoutError(
-        f"{server} did not answer within {timeout_seconds:g} s. "
-        "Check the load of the API server and the network between."
+        f"{server} did not respond within {timeout_seconds:g} s. "
+        "Check the load of the API server, and the network."
     )
 
 
 def unreachable_error(server: str, error: Exception) -> kube_errors.UnreachableError:
     """Return the error for a connection that failed, with the setting to check."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
-        what, check = (
+        problem, check = (
             "has a certificate that is not trusted",
             "the certificate authority in kubeconfig",
         )
     elif isinstance(error, aiohttp.ClientConnectorDNSError):
-        what, check = (
+        problem, check = (
             "has a name that does not resolve",
             "the server address in kubeconfig, and DNS",
         )
     else:
-        what, check = "cannot be reached", "that the API server runs, and the address in kubeconfig"
+        problem = "cannot be reached"
+        check = "that the API server runs, and the address in kubeconfig"
     return kube_errors.UnreachableError(
-        f"{server} {what}: {kube_errors.shorten(_innermost_reason(error))}. Check {check}."
+        f"{server} {problem}: {kube_errors.shorten(_innermost_reason(error))}. Check {check}."
     )
 
 
@@ -57,7 +58,7 @@ def unreadable_response_error(
     """Return the error for a success response whose body is not the requested object."""
     reason = kube_errors.shorten(str(error))
     return kube_errors.UnexpectedResponseError(
-        f"{server} answered {request} with something else than Kubernetes objects "
+        f"{server} answered {request} with a body that is not a Kubernetes object "
         f"({reason}). Check that the address in kubeconfig is an API server."
     )
 

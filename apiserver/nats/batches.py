@@ -41,7 +41,7 @@ class BatchReader:
         self, stream: str, subjects: str, first_sequence: int, max_messages: int
     ) -> Batch:
         """Read up to `max_messages` from `first_sequence` on; fewer if they are large."""
-        wanted = {
+        request = {
             "seq": first_sequence,
             "next_by_subj": subjects,
             "batch": max_messages,
@@ -52,7 +52,7 @@ class BatchReader:
         replies = await client.subscribe(inbox)
         try:
             await self._requests.publish(
-                f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(wanted), inbox
+                f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(request), inbox
             )
             return await _collect_batch(replies)
         except nats.errors.Error as error:
@@ -69,13 +69,13 @@ class BatchReader:
         self, stream: str, subjects: str, batch_size: int, first_sequence: int = 1
     ) -> AsyncIterator[Msg]:
         """Yield every matching message from `first_sequence` on."""
-        left = 1
-        while left:
+        remaining = 1
+        while remaining:
             batch = await self.read(stream, subjects, first_sequence, batch_size)
             for message in batch.messages:
                 yield message
                 first_sequence = sequence_of(message) + 1
-            left = batch.remaining if batch.messages else 0
+            remaining = batch.remaining if batch.messages else 0
 
 
 def sequence_of(message: Msg) -> int:
@@ -104,7 +104,7 @@ async def _next_reply(replies: Subscription) -> Msg:
         with preserve_cancellation():
             return await replies.next_msg(timeout=REQUEST_TIMEOUT_SECONDS)
     except (TimeoutError, nats.errors.TimeoutError):
-        raise QueueTimeoutError("the queue did not answer in time") from None
+        raise QueueTimeoutError("the queue did not respond in time") from None
 
 
 async def _unsubscribe(replies: Subscription) -> None:

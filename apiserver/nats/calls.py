@@ -40,17 +40,17 @@ class JetStreamCallQueue:
         """Remove the message of this run by its sequence: the subject may hold another run."""
         stream = self._names.invocations_stream
         subject = self._names.call_subject(call.function_name, call.invocation_id)
-        wanted = msgspec.json.encode({"last_by_subj": subject})
+        get_request = msgspec.json.encode({"last_by_subj": subject})
         try:
-            answer = await self._requests.request_as(
-                MessageGetReply, f"$JS.API.STREAM.MSG.GET.{stream}", wanted
+            reply = await self._requests.request_as(
+                MessageGetReply, f"$JS.API.STREAM.MSG.GET.{stream}", get_request
             )
-            found = answer.message
-            if found is None or found.data != messages.encode_message(call):
+            stored = reply.message
+            if stored is None or stored.data != messages.encode_message(call):
                 return
-            unwanted = msgspec.json.encode({"seq": found.seq, "no_erase": True})
+            delete_request = msgspec.json.encode({"seq": stored.seq, "no_erase": True})
             await self._requests.request_as(
-                JetStreamReply, f"$JS.API.STREAM.MSG.DELETE.{stream}", unwanted
+                JetStreamReply, f"$JS.API.STREAM.MSG.DELETE.{stream}", delete_request
             )
         except QueueItemNotFoundError:
             return  # a worker has acknowledged it
@@ -66,13 +66,13 @@ class JetStreamCallQueue:
 
     async def count_unfinished(self, function_name: str) -> int:
         """Count the queued and running calls: each has a message until it is final."""
-        wanted = {
+        request = {
             "subjects_filter": self._names.call_filter(function_name),
             "offset": _OFFSET_PAST_SUBJECTS,
         }
         subject = f"$JS.API.STREAM.INFO.{self._names.invocations_stream}"
         return (
-            await self._requests.request_as(StreamInfo, subject, msgspec.json.encode(wanted))
+            await self._requests.request_as(StreamInfo, subject, msgspec.json.encode(request))
         ).total
 
     async def count_all_unfinished(self) -> int:
@@ -95,6 +95,6 @@ class JetStreamOutcomeStream:
 
     async def publish(self, key: str, record: InvocationRecord) -> None:
         """Publish the outcome of a final record; the streams drop duplicates by message id."""
-        for each in final_messages(self._names, key, record):
-            headers = {"Nats-Msg-Id": each.message_id}
-            await self._requests.request_as(PublishAck, each.subject, each.data, headers)
+        for message in final_messages(self._names, key, record):
+            headers = {"Nats-Msg-Id": message.message_id}
+            await self._requests.request_as(PublishAck, message.subject, message.data, headers)

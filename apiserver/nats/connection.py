@@ -112,7 +112,7 @@ class QueueConnection:
 def describe_error(error: Exception) -> str:
     """Return the reason of a connection failure as text, never empty."""
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return "no response in time"
     number = error.errno if isinstance(error, OSError) else None
     return (os.strerror(number) if number else str(error)) or type(error).__name__
 

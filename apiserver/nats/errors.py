@@ -13,7 +13,7 @@ class QueueError(Exception):
 
 
 class QueueNotSentError(QueueError):
-    """Nothing was sent, since the queue does not answer; retry after `retry_after` seconds."""
+    """Nothing was sent, as the queue does not respond; retry after `retry_after` seconds."""
 
     is_uncertain = False
 
@@ -23,7 +23,7 @@ class QueueNotSentError(QueueError):
 
 
 class QueueTimeoutError(QueueError):
-    """The request was sent and not answered in time."""
+    """The request was sent, and no reply arrived in time."""
 
 
 class QueueRejectedError(QueueError):

@@ -1,6 +1,6 @@
 """Lists of a stream's messages, newest first, at a bounded cost.
 
-A stream can only be read forwards. So the start sequence of the wanted number of messages is
+A stream can only be read forwards. So the start sequence of the requested number of messages is
 searched by counting, and the messages from there on are read.
 """
 
@@ -43,10 +43,10 @@ class JetStreamHistory:
         """Return records by their last change, without deleted and unreadable ones."""
         bucket = self._names.record_bucket
         subjects = self._names.record_subject(record_key(function_name or "*", "*"))
-        found, left = await self._read_newest(
+        records, next_before = await self._read_newest(
             f"KV_{bucket}", subjects, before, limit, self._listed_record
         )
-        return HistoryPage(tuple(each for each in found if each is not None), left)
+        return HistoryPage(tuple(filter(None, records)), next_before)
 
     async def list_dead_letters(
         self, function_name: str, before: int | None, limit: int
@@ -54,8 +54,10 @@ class JetStreamHistory:
         """Return dead letters by their arrival."""
         subjects = self._names.dead_letter_subject(function_name or "*")
         stream = self._names.dead_letter_stream
-        found, left = await self._read_newest(stream, subjects, before, limit, listed_dead_letter)
-        return HistoryPage(tuple(found), left)
+        dead_letters, next_before = await self._read_newest(
+            stream, subjects, before, limit, listed_dead_letter
+        )
+        return HistoryPage(tuple(dead_letters), next_before)
 
     async def _read_newest(
         self,
@@ -65,22 +67,22 @@ class JetStreamHistory:
         limit: int,
         decode: Callable[[Msg], T],
     ) -> tuple[list[T], int | None]:
-        """Return the last messages before a sequence, newest first, and where the rest ends."""
-        span = await self._get_stream_state(stream)
-        top = span.last_seq + 1 if before is None else min(before, span.last_seq + 1)
-        above = await self._batches.count(stream, subjects, top)
+        """Return the last messages before a sequence, newest first, and the next `before`."""
+        state = await self._get_stream_state(stream)
+        end = state.last_seq + 1 if before is None else min(before, state.last_seq + 1)
+        count_after_end = await self._batches.count(stream, subjects, end)
 
         async def count_from(sequence: int) -> int:
-            return await self._batches.count(stream, subjects, sequence) - above
+            return await self._batches.count(stream, subjects, sequence) - count_after_end
 
-        first = await find_start_sequence(count_from, max(1, span.first_seq), top, limit)
-        found = [
+        first = await find_start_sequence(count_from, max(1, state.first_seq), end, limit)
+        items = [
             decode(message)
             async for message in self._batches.iter_messages(stream, subjects, BATCH_SIZE, first)
-            if sequence_of(message) < top
+            if sequence_of(message) < end
         ]
-        is_end = await count_from(span.first_seq) <= len(found)
-        return found[::-1], None if is_end else first
+        is_end = await count_from(state.first_seq) <= len(items)
+        return items[::-1], None if is_end else first
 
     async def _get_stream_state(self, stream: str) -> StreamState:
         return (await self._requests.request_as(StreamInfo, f"$JS.API.STREAM.INFO.{stream}")).state
@@ -111,39 +113,41 @@ async def find_start_sequence(
     count_from: CountFrom, first_sequence: int, end_sequence: int, limit: int
 ) -> int:
     """Return about the lowest sequence from which on at most `limit` messages are left."""
-    good, step = end_sequence, limit
-    while good > first_sequence:
-        candidate = max(first_sequence, good - step)
+    start, step = end_sequence, limit
+    while start > first_sequence:
+        candidate = max(first_sequence, start - step)
         if await count_from(candidate) > limit:
-            return await _bisect_start(count_from, candidate, good, limit)
-        good, step = candidate, step * 4
+            return await _bisect_start(count_from, candidate, start, limit)
+        start, step = candidate, step * 4
     return first_sequence
 
 
-async def _bisect_start(count_from: CountFrom, too_low: int, low_enough: int, limit: int) -> int:
-    """Bisect until at least half of `limit` messages are left from `low_enough` on."""
-    while low_enough - too_low > 1:
-        middle = (too_low + low_enough) // 2
-        left = await count_from(middle)
-        if left > limit:
+async def _bisect_start(count_from: CountFrom, too_low: int, start: int, limit: int) -> int:
+    """Bisect until at least half of `limit` messages are left from `start` on."""
+    while start - too_low > 1:
+        middle = (too_low + start) // 2
+        count = await count_from(middle)
+        if count > limit:
             too_low = middle
         else:
-            low_enough = middle
-            if left * 2 >= limit:
+            start = middle
+            if count * 2 >= limit:
                 break
-    return low_enough
+    return start
 
 
 def listed_dead_letter(message: Msg) -> ListedDeadLetter:
-    """Return the dead letter in a message; an unreadable one becomes its own original."""
+    """Return the dead letter in a message; an unreadable message becomes its `original`."""
     function_name = stored_subject(message).rpartition(".")[2]
     try:
-        found = decode_dead_letter(message.data)
+        dead_letter = decode_dead_letter(message.data)
     except msgspec.DecodeError:
-        reason = "the dead letter itself cannot be read"
-        unreadable = FailureClass.UNREADABLE.value
-        found = DeadLetterMessage(reason=reason, failure_class=unreadable, original=message.data)
-    return ListedDeadLetter(function_name, found, sequence_of(message))
+        dead_letter = DeadLetterMessage(
+            reason="the dead letter cannot be decoded",
+            failure_class=FailureClass.UNREADABLE.value,
+            original=message.data,
+        )
+    return ListedDeadLetter(function_name, dead_letter, sequence_of(message))
 
 
 def stored_subject(message: Msg) -> str:

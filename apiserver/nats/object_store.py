@@ -58,19 +58,19 @@ class JetStreamBodyStore:
         bucket = self._names.body_bucket_name(function_name)
         info = await self._get_info(bucket, name)
         digest, subject = hashlib.sha256(), object_chunk_subject(bucket, info.nuid)
-        held, size = b"", 0
+        chunk, size = b"", 0
         async for message in self._batches.iter_messages(
             object_stream_name(bucket), subject, CHUNKS_PER_BATCH
         ):
-            if held:
-                yield held
-            held = message.data
-            digest.update(held)
-            size += len(held)
+            if chunk:
+                yield chunk
+            chunk = message.data
+            digest.update(chunk)
+            size += len(chunk)
         if size != info.size or format_object_digest(digest.digest()) != info.digest:
-            raise BodyUnavailableError(f"the object {name} is not whole")
-        if held:
-            yield held
+            raise BodyUnavailableError(f"the object {name} is incomplete")
+        if chunk:
+            yield chunk
 
     async def exists(self, function_name: str, name: str) -> bool:
         """Return whether the body exists."""
@@ -123,9 +123,10 @@ class JetStreamBodyStore:
             if not is_first:
                 raise
             config = body_bucket_config(self._names, self._limits, function_name)
-            wanted = msgspec.json.encode(config)
             await self._requests.request_as(
-                JetStreamReply, f"$JS.API.STREAM.CREATE.{config['name']}", wanted
+                JetStreamReply,
+                f"$JS.API.STREAM.CREATE.{config['name']}",
+                msgspec.json.encode(config),
             )
             await self._requests.request_as(PublishAck, subject, data)
 
@@ -134,12 +135,12 @@ class JetStreamBodyStore:
         try:
             message = await self._requests.request(f"$JS.API.DIRECT.GET.OBJ_{bucket}.{subject}")
             if (message.headers or {}).get(STATUS_HEADER) == NOT_FOUND_STATUS:
-                raise BodyUnavailableError(f"there is no object {name}")
+                raise BodyUnavailableError(f"no such object: {name}")
             info = msgspec.json.decode(message.data, type=ObjectInfo)
         except StreamNotFoundError:
-            raise BodyUnavailableError(f"there is no bucket {bucket}") from None
+            raise BodyUnavailableError(f"no such bucket: {bucket}") from None
         except msgspec.DecodeError as error:
-            raise BodyUnavailableError(f"the object {name} cannot be read: {error}") from None
+            raise BodyUnavailableError(f"the object {name} cannot be decoded: {error}") from None
         if info.deleted:
             raise BodyUnavailableError(f"the object {name} was deleted")
         return info
@@ -152,7 +153,7 @@ class JetStreamBodyStore:
             return
 
     async def _purge_subject(self, bucket: str, subject: str) -> None:
-        wanted = msgspec.json.encode({"filter": subject})
+        request = msgspec.json.encode({"filter": subject})
         await self._requests.request_as(
-            JetStreamReply, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", wanted
+            JetStreamReply, f"$JS.API.STREAM.PURGE.OBJ_{bucket}", request
         )

@@ -56,7 +56,7 @@ class ListedDeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage(Generic[T_co]):
-    """One page of a list; the next page is before `next_before`, None at the end."""
+    """One page of a list; the next page ends before `next_before`, which is None at the end."""
 
     items: tuple[T_co, ...]
     next_before: int | None

@@ -69,9 +69,9 @@ class JetStreamRecordChanges:
 
     async def run(self) -> None:
         """Signal all waiters after every new connection, until cancelled."""
-        number = 0
+        connect_count = 0
         while True:
-            number = await self._connection.wait_for_connect(number)
+            connect_count = await self._connection.wait_for_connect(connect_count)
             await self._update_subscription()
             for key in tuple(self._signals):
                 self._notify(key)

@@ -63,15 +63,15 @@ class JetStreamRecordStore:
 
     async def _find_on_leader(self, subject: str) -> StoredRecord | None:
         stream = f"$JS.API.STREAM.MSG.GET.KV_{self._names.record_bucket}"
-        wanted = msgspec.json.encode({"last_by_subj": subject})
+        request = msgspec.json.encode({"last_by_subj": subject})
         try:
-            found = (await self._requests.request_as(MessageGetReply, stream, wanted)).message
+            stored = (await self._requests.request_as(MessageGetReply, stream, request)).message
         except QueueItemNotFoundError:
             return None
-        if found is None:
+        if stored is None:
             return None
-        is_marker = KV_OPERATION_HEADER.encode() in found.hdrs
-        return StoredRecord(None if is_marker else decode_record(found.data), found.seq)
+        is_marker = KV_OPERATION_HEADER.encode() in stored.hdrs
+        return StoredRecord(None if is_marker else decode_record(stored.data), stored.seq)
 
     async def _publish(self, key: str, value: bytes, headers: Mapping[str, str]) -> int:
         subject = self._names.record_subject(key)
@@ -84,8 +84,8 @@ def record_from_message(message: Msg) -> InvocationRecord | None:
 
 
 def decode_record(value: bytes) -> InvocationRecord:
-    """Decode a record; raises QueueError."""
+    """Decode a record; raises QueueError for an unreadable one."""
     try:
         return records.decode_record(value)
     except msgspec.DecodeError as error:
-        raise QueueError(f"a record cannot be read: {error}") from None
+        raise QueueError(f"a record cannot be decoded: {error}") from None

@@ -1,4 +1,4 @@
-"""Replies of JetStream: their fields that we read, their error codes and headers."""
+"""Replies of JetStream: the fields, error codes and headers that we read."""
 
 from typing import Final, TypeVar
 
@@ -110,12 +110,12 @@ A = TypeVar("A", bound=JetStreamReply)
 def decode_reply(data: bytes, reply_type: type[A]) -> A:
     """Decode a reply; raises the error that it carries, or QueueError if it is unreadable."""
     try:
-        answer = msgspec.json.decode(data, type=reply_type)
+        reply = msgspec.json.decode(data, type=reply_type)
     except msgspec.DecodeError as error:
-        raise QueueError(f"the queue's answer cannot be read: {error}") from None
-    if answer.error is not None:
-        raise rejection_error(answer.error)
-    return answer
+        raise QueueError(f"the reply of the queue cannot be decoded: {error}") from None
+    if reply.error is not None:
+        raise rejection_error(reply.error)
+    return reply
 
 
 def rejection_error(error_info: ReplyErrorInfo) -> QueueRejectedError:

@@ -25,7 +25,7 @@ REQUEST_TIMEOUT_SECONDS: Final = 5.0
 
 
 class JetStreamRequests:
-    """A sender of requests that fail at once while the queue does not answer.
+    """A sender of requests that fail at once while the queue does not respond.
 
     `stream_missing` is set whenever a request finds no stream.
     """
@@ -71,7 +71,7 @@ class JetStreamRequests:
         self._probe_after_connect()
         permit = self._breaker.acquire()
         if permit is None:
-            raise QueueNotSentError("the queue does not answer", self._breaker.retry_after)
+            raise QueueNotSentError("the queue does not respond", self._breaker.retry_after)
         result = CallResult.UNKNOWN
         try:
             with preserve_cancellation():
@@ -80,8 +80,8 @@ class JetStreamRequests:
             result = CallResult.ANSWERED
         except (nats.errors.Error, OSError, TimeoutError) as error:
             failure = queue_error_of(error)
-            is_answer = isinstance(failure, QueueRejectedError)
-            result = CallResult.ANSWERED if is_answer else CallResult.FAILED
+            is_reply = isinstance(failure, QueueRejectedError)
+            result = CallResult.ANSWERED if is_reply else CallResult.FAILED
             if isinstance(failure, StreamNotFoundError):
                 self.stream_missing.set()
             raise failure from error
@@ -117,10 +117,12 @@ def queue_error_of(error: Exception) -> QueueError:
     """Return the QueueError for an error of nats-py or of the connection."""
     match error:
         case nats.errors.NoRespondersError():
-            return StreamNotFoundError("no stream is there for this; is JetStream enabled?")
+            return StreamNotFoundError(
+                "no stream has this subject; check that JetStream is enabled"
+            )
         case nats.errors.MaxPayloadError():
-            return QueueRejectedError("it is larger than the queue takes (max_payload)")
+            return QueueRejectedError("the message is larger than max_payload of NATS")
         case TimeoutError():
-            return QueueTimeoutError("the queue did not answer in time")
+            return QueueTimeoutError("the queue did not respond in time")
         case _:
-            return QueueError(f"the queue broke off: {describe_error(error)}")
+            return QueueError(f"the connection to the queue failed: {describe_error(error)}")

@@ -65,14 +65,14 @@ class StreamSetup:
             await self._create_stream(config)
 
     async def _ensure_on_connect(self) -> None:
-        number = 0
+        connect_count = 0
         while True:
-            number = await self._connection.wait_for_connect(number)
+            connect_count = await self._connection.wait_for_connect(connect_count)
             try:
                 await self.ensure_streams()
             except QueueError as error:
                 log.warning("queue_layout_failed", extra={"queueError": str(error)})
-                number = 0
+                connect_count = 0
                 await self._clock.sleep(RETRY_INTERVAL_SECONDS)
 
     async def _create_on_missing(self) -> None:

@@ -47,7 +47,7 @@ class PostgresArchive:
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def run(self) -> None:
-        """Connect and keep the connections, until cancelled."""
+        """Keep a pool of connections until cancelled."""
         while True:
             try:
                 with preserve_cancellation():  # an error of the close would replace it
@@ -72,24 +72,24 @@ class PostgresArchive:
 
     async def find(self, function_uid: str, invocation_id: str) -> ArchivedOutcome | None:
         """Return the outcome of the last run of an invocation, or None; raises ArchiveError."""
-        found = await self._fetch(FIND_SQL, function_uid, invocation_id)
-        return outcome_from_row(found[0]) if found else None
+        rows = await self._fetch(FIND_SQL, function_uid, invocation_id)
+        return outcome_from_row(rows[0]) if rows else None
 
     async def list(self, query: ArchiveQuery) -> tuple[ArchivedOutcome, ...]:
         """Return outcomes by their end, newest first; raises ArchiveError."""
-        below = query.before
-        found = await self._fetch(
+        before = query.before
+        rows = await self._fetch(
             LIST_SQL,
             query.function_name,
             query.state,
             query.since,
-            ms_to_datetime(below.finished_at),
-            below.function_uid,
-            below.invocation_id,
-            below.run,
+            ms_to_datetime(before.finished_at),
+            before.function_uid,
+            before.invocation_id,
+            before.run,
             query.limit,
         )
-        return tuple(map(outcome_from_row, found))
+        return tuple(map(outcome_from_row, rows))
 
     async def _fetch(self, sql: str, *values: object) -> Sequence[asyncpg.Record]:
         if self._pool is None:

@@ -102,7 +102,7 @@ async def test_a_server_that_hangs_is_given_five_seconds(
     proxy.stall()
     started = time.monotonic()
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(kube_errors.RequestTimeoutError, match="did not answer within 5 s"):
+        with pytest.raises(kube_errors.RequestTimeoutError, match="did not respond within 5 s"):
             await count(gateway, installation)
     assert time.monotonic() - started > 4.9
     proxy.clear_faults()

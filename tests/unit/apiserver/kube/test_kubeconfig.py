@@ -108,5 +108,5 @@ async def test_the_environment_names_the_default(tmp_path: Path) -> None:
 
 
 def test_no_cluster_at_all_is_said_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"no cluster is configured: .*Name a file"):
+    with pytest.raises(ConfigurationError, match=r"no cluster is configured: .*Set kubeconfig"):
         config_loader("", {}, tmp_path)

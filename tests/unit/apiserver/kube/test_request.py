@@ -83,7 +83,7 @@ MAKERS: list[Callable[[str], request.KubeRequest]] = [
 def test_an_invalid_name_makes_no_call(
     make: Callable[[str], request.KubeRequest], name: str
 ) -> None:
-    with pytest.raises(kube_errors.NotFoundError, match="there is nothing named"):
+    with pytest.raises(kube_errors.NotFoundError, match="no such object"):
         make(name)
 
 

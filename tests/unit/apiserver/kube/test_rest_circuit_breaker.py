@@ -94,7 +94,7 @@ async def test_a_silent_server_is_no_longer_asked(guarded: GuardedGatewayFixture
     with pytest.raises(kube_errors.NotSentError) as failure:
         await guarded.read()
     assert guarded.behind.reads == MAX_FAILURES
-    assert str(failure.value) == f"{DOWN} Not asked again for 5 s."
+    assert str(failure.value) == f"{DOWN} Requests are paused for 5 s."
     assert failure.value.retry_after == 5
 
 
@@ -102,7 +102,7 @@ async def test_timeouts_count_as_failures_of_the_circuit_breaker(
     guarded: GuardedGatewayFixture,
 ) -> None:
     await guarded.fail(MAX_FAILURES, kube_errors.RequestTimeoutError("slow."))
-    with pytest.raises(kube_errors.NotSentError, match=r"^slow\. Not asked"):
+    with pytest.raises(kube_errors.NotSentError, match=r"^slow\. Requests are paused"):
         await guarded.read()
 
 

@@ -69,4 +69,4 @@ def test_an_answer_that_is_something_else_is_unfit(body: bytes) -> None:
         SERVER, KubeRequest("PATCH", "/apis/x"), found.value
     )
     assert isinstance(error, kube_errors.UnexpectedResponseError)
-    assert "answered PATCH /apis/x with something else than Kubernetes objects" in str(error)
+    assert "answered PATCH /apis/x with a body that is not a Kubernetes object" in str(error)

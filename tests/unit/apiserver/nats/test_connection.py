@@ -33,7 +33,7 @@ def test_credentials_in_the_url_are_not_shown(url: str, shown: str) -> None:
     ("error", "words"),
     [
         (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
-        (TimeoutError(), "no answer in time"),
+        (TimeoutError(), "no response in time"),
         (ValueError(), "ValueError"),
     ],
 )
