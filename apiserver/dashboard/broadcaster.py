@@ -1,4 +1,4 @@
-"""Broadcasts dashboard snapshots; the cluster is read only while there are viewers."""
+"""The broadcast of dashboard snapshots; the cluster is read only while there are viewers."""
 
 import asyncio
 from collections.abc import Iterator
@@ -45,8 +45,8 @@ class DashboardBroadcaster:
     async def run(self) -> None:
         """Refresh the frame and send heartbeats until cancelled, while there are viewers."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._refresh_loop(), name="look")
-            group.create_task(self._heartbeat_loop(), name="beat")
+            group.create_task(self._refresh_loop(), name="refresh")
+            group.create_task(self._heartbeat_loop(), name="heartbeat")
 
     @contextmanager
     def subscribe(self) -> Iterator["Subscriber"]:
@@ -56,15 +56,15 @@ class DashboardBroadcaster:
         """
         if self._viewers >= self._max_viewers:
             raise ServiceUnavailableError(
-                f"{self._max_viewers} viewers look at this replica already; "
-                "close a page, or try later",
+                f"this replica has reached its maximum of {self._max_viewers} viewers; "
+                "close a page, or retry later",
                 retry_after=RETRY_AFTER_SECONDS,
             )
-        known = self._sequence if self._viewers == 0 else self._sequence - 1
+        sequence = self._sequence if self._viewers == 0 else self._sequence - 1
         self._viewers += 1
         self._has_viewers.set()
         try:
-            yield Subscriber(self, known)
+            yield Subscriber(self, sequence)
         finally:
             self._viewers -= 1
             if self._viewers == 0:
@@ -106,8 +106,8 @@ class DashboardBroadcaster:
 
     def _notify(self) -> None:
         self._sequence += 1
-        told, self._updated = self._updated, asyncio.Event()
-        told.set()
+        previous, self._updated = self._updated, asyncio.Event()
+        previous.set()
 
 
 class Subscriber:
@@ -124,5 +124,5 @@ class Subscriber:
 
 
 def refresh_seconds(object_count: int) -> float:
-    """Return the pause after a snapshot of so many objects."""
+    """Return the pause after a snapshot of `object_count` objects."""
     return min(max(MIN_REFRESH_SECONDS, object_count / OBJECTS_PER_SECOND), MAX_REFRESH_SECONDS)

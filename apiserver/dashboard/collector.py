@@ -1,4 +1,4 @@
-"""Collects a snapshot of the whole cluster."""
+"""The collector of snapshots of the whole cluster."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ class SnapshotCollector:
         self._system_namespace = system_namespace
 
     async def collect(self) -> ClusterSnapshot:
-        """Return a snapshot; KubeError."""
+        """Return a snapshot; raises KubeError."""
         cluster = self._cluster
         operations = (await cluster.list(OPERATIONS, self._system_namespace, _NOT_SUCCEEDED)).items
         return ClusterSnapshot(

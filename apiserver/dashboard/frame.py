@@ -25,7 +25,7 @@ class DashboardFrame:
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A heartbeat: the time, the age of the frame and the present error."""
+    """A heartbeat: the time, the age of the frame and the current error."""
 
     now: str
     age_seconds: float | None = None
@@ -44,6 +44,6 @@ def stale_frame(frame: DashboardFrame, error: kube_errors.KubeError) -> Dashboar
 
 
 def heartbeat(frame: DashboardFrame, now: datetime, monotonic: float) -> Heartbeat:
-    """Return the heartbeat of a frame at this moment."""
+    """Return the heartbeat of a frame at a time."""
     age = None if frame.collected_at is None else round(monotonic - frame.collected_at, 1)
     return Heartbeat(now=format_timestamp(now), age_seconds=age, trouble=frame.error)

@@ -58,7 +58,7 @@ def functions_view(functions: Sequence[Function]) -> FunctionsView:
         running=sum(status.running for status in statuses),
         listed=top_rows(
             sorted_by_name(functions),
-            lambda each: _RANKS.get(function_state(each), _OTHER_RANK),
+            lambda function: _RANKS.get(function_state(function), _OTHER_RANK),
             function_row,
         ),
     )

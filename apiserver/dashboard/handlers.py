@@ -20,7 +20,7 @@ from apiserver.http.access_log import ACCESS_LOG_TIMER
 from apiserver.http.deadline import DEADLINE
 from apiserver.http.static_files import Asset, asset_response, create_asset
 
-DASHBOARD: Final = web.AppKey("feed", DashboardBroadcaster)
+DASHBOARD: Final = web.AppKey("dashboard", DashboardBroadcaster)
 UI_ASSETS: Final[web.AppKey[Mapping[str, Asset]]] = web.AppKey("ui assets")
 UI_INDEX_FILE: Final = "index.html"
 # Scripts and styles from our own files only; no text becomes a script or HTML.
@@ -36,7 +36,7 @@ WRITE_TIMEOUT_SECONDS: Final = 10.0
 _STREAM_HEADERS: Final = {
     hdrs.CONTENT_TYPE: EVENT_STREAM_MEDIA_TYPE,
     hdrs.CACHE_CONTROL: "no-store",
-    "X-Accel-Buffering": "no",  # a proxy that gathers events shows them late
+    "X-Accel-Buffering": "no",  # a proxy that buffers events delays them
     "X-Content-Type-Options": "nosniff",
 }
 
@@ -56,20 +56,21 @@ async def get_asset(request: web.Request) -> web.Response:
 
 async def stream_events(request: web.Request) -> web.StreamResponse:
     """Stream updates until the viewer disconnects, is too slow, or the process stops."""
-    with keys.required_service(request, DASHBOARD).subscribe() as seat:
+    with keys.required_service(request, DASHBOARD).subscribe() as subscriber:
         response = web.StreamResponse(headers=_STREAM_HEADERS)
-        response.force_close()  # no request follows on this connection: a stop waits for none
+        response.force_close()  # no request follows on this connection, so a stop waits for none
         request[DEADLINE].disable()
         await response.prepare(request)
         request[ACCESS_LOG_TIMER].log_answered(response.status)
-        known = request.headers.get(LAST_EVENT_ID_HEADER, "")
+        digest = request.headers.get(LAST_EVENT_ID_HEADER, "")
+        updates = _send_updates(response, subscriber, digest)
         try:
-            await request.app[keys.LONG_POLLS].run_until_stop(_send_updates(response, seat, known))
+            await request.app[keys.LONG_POLLS].run_until_stop(updates)
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()
         except ConnectionError:
-            pass  # the viewer has gone
+            pass  # the viewer has disconnected
     return response
 
 
@@ -79,13 +80,13 @@ async def _send_updates(
     """Send each frame that the viewer does not have, and always a heartbeat."""
     await response.write(encode_retry(RECONNECT_MILLISECONDS))
     while True:
-        edition, beat = await subscriber.receive()
-        sent = encode_event("beat", msgspec.json.encode(beat))
-        if edition.body and edition.digest != last_digest:
-            last_digest = edition.digest
-            sent = encode_event("view", edition.body, edition.digest) + sent
+        frame, heartbeat = await subscriber.receive()
+        events = encode_event("beat", msgspec.json.encode(heartbeat))
+        if frame.body and frame.digest != last_digest:
+            last_digest = frame.digest
+            events = encode_event("view", frame.body, frame.digest) + events
         async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
-            await response.write(sent)
+            await response.write(events)
 
 
 def load_ui_assets() -> Mapping[str, Asset]:

@@ -43,54 +43,55 @@ class NodesView(msgspec.Struct, frozen=True, kw_only=True):
 def nodes_view(
     nodes: Sequence[Node], stock: Iterable[DashboardUnit], units: Iterable[DashboardUnit]
 ) -> NodesView:
-    """Nodes that cannot be used first."""
-    held, used = gpus_by_node(stock), gpus_by_node(units)
+    """Return the view; nodes that are not ready first."""
+    stock_gpus, unit_gpus = gpus_by_node(stock), gpus_by_node(units)
 
-    def row(node: Node) -> NodeRow:
-        return node_row(node, held[node.metadata.name], used[node.metadata.name])
+    def to_row(node: Node) -> NodeRow:
+        name = node.metadata.name
+        return node_row(node, stock_gpus[name], unit_gpus[name])
 
-    rows = tuple(map(row, nodes))
+    rows = tuple(map(to_row, nodes))
     with_gpus = sorted_by_name(filter(gpu_capacity, nodes))
     return NodesView(
         nodes=len(nodes),
         ready=sum(map(is_node_ready, nodes)),
-        active=sum(each.active for each in rows),
-        stock=sum(each.stock for each in rows),
-        free=sum(each.free for each in rows),
-        out=sum(each.out for each in rows),
-        listed=top_rows(with_gpus, lambda node: node_state(node) == READY, row),
+        active=sum(row.active for row in rows),
+        stock=sum(row.stock for row in rows),
+        free=sum(row.free for row in rows),
+        out=sum(row.out for row in rows),
+        listed=top_rows(with_gpus, lambda node: node_state(node) == READY, to_row),
     )
 
 
 def gpus_by_node(units: Iterable[DashboardUnit]) -> Counter[str]:
-    """How many GPUs units hold on each node."""
-    held: Counter[str] = Counter()
+    """Count the GPUs of units on each node."""
+    gpus: Counter[str] = Counter()
     for unit in units:
-        held[unit.status.node_name] += unit.spec.gpu
-    return held
+        gpus[unit.status.node_name] += unit.spec.gpu
+    return gpus
 
 
 def node_row(node: Node, stock: int, active: int) -> NodeRow:
-    """Share the GPUs out; while a unit takes the place of its stock both hold it, but it is one."""
+    """Return the row of a node; a GPU that a unit and its stock unit both have counts once."""
     gpus, state = gpu_capacity(node), node_state(node)
-    used = min(active, gpus)
-    held = min(stock, gpus - used)
-    rest = gpus - used - held
+    active = min(active, gpus)
+    stock = min(stock, gpus - active)
+    unused = gpus - active - stock
     broken = max(0, gpus - gpu_allocatable(node))
-    out = min(rest, broken) if state == READY else rest
+    out = min(unused, broken) if state == READY else unused
     return NodeRow(
         name=node.metadata.name,
         state=state,
         product=gpu_product(node),
-        active=used,
-        stock=held,
-        free=rest - out,
+        active=active,
+        stock=stock,
+        free=unused - out,
         out=out,
     )
 
 
 def node_state(node: Node) -> str:
-    """Whether pods run there, and whether more may come."""
+    """Return NotReady, Cordoned or Ready."""
     if not is_node_ready(node):
         return NOT_READY
     return CORDONED if node.spec.unschedulable else READY

@@ -18,7 +18,7 @@ from shared.v1alpha1.requested import requested_count
 
 
 class OperationRow(DashboardRow, frozen=True, kw_only=True):
-    """One operation and how far along it is."""
+    """One operation and its progress."""
 
     operation_id: str = msgspec.field(name="operationID")
     type: str
@@ -30,7 +30,7 @@ class OperationRow(DashboardRow, frozen=True, kw_only=True):
 
 
 class OperationsView(msgspec.Struct, frozen=True, kw_only=True):
-    """How many operations there are in each state, and those that have not succeeded."""
+    """The number of operations in each state, and the rows of those that have not succeeded."""
 
     states: dict[str, int]
     listed: TopRows[OperationRow]

@@ -1,4 +1,4 @@
-"""Snapshot of the cluster, with the few fields that the dashboard shows."""
+"""The snapshot of the cluster, with the few fields that the dashboard shows."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,14 +15,14 @@ from shared.v1alpha1.stockpool import StockPool
 
 
 class DashboardUnitSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a unit takes."""
+    """The spec and the GPUs of a unit."""
 
     spec_name: str = ""
     gpu: int = 0
 
 
 class DashboardUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a unit is, and where."""
+    """The phase, the node and the conditions of a unit."""
 
     phase: str = ""
     node_name: str = ""

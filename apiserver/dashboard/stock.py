@@ -31,7 +31,7 @@ class SpecRow(DashboardRow, frozen=True, kw_only=True):
 
 
 class PoolRow(DashboardRow, frozen=True, kw_only=True):
-    """One pool, with its present and its wanted stock."""
+    """One pool, with its available and its wanted stock."""
 
     name: str
     spec_name: str
@@ -59,7 +59,7 @@ def spec_rows(
 
 
 def stock_state(unit: DashboardUnit) -> str:
-    """Return the state of a stock unit; `claimed` if it is being handed over."""
+    """Return the state of a stock unit; Claimed if an operation has claimed it."""
     return CLAIMED if is_claimed(unit) else unit_state(unit)
 
 

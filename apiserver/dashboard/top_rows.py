@@ -42,24 +42,24 @@ def top_rows(
 
 def newest_first(objects: Iterable[T]) -> list[T]:
     """Sort by creation time, newest first."""
-    return sorted(objects, key=lambda each: (each.metadata.creation_timestamp, each.metadata.name))[
+    return sorted(objects, key=lambda item: (item.metadata.creation_timestamp, item.metadata.name))[
         ::-1
     ]
 
 
 def sorted_by_name(objects: Iterable[T]) -> list[T]:
     """Sort by name."""
-    return sorted(objects, key=lambda each: each.metadata.name)
+    return sorted(objects, key=lambda item: item.metadata.name)
 
 
 def ready_reason_and_message(conditions: Iterable[Condition]) -> tuple[str, str]:
     """Return the reason and the message of the Ready condition; empty without one."""
-    ready = next((each for each in conditions if each.type == ConditionType.READY), None)
+    ready = next((item for item in conditions if item.type == ConditionType.READY), None)
     return (ready.reason, truncate_message(ready.message)) if ready else ("", "")
 
 
 def truncate_message(message: str) -> str:
-    """Truncate a message to a line or two."""
+    """Truncate a message to at most MAX_MESSAGE_LENGTH characters."""
     if len(message) <= MAX_MESSAGE_LENGTH:
         return message
     return f"{message[: MAX_MESSAGE_LENGTH - 1]}…"

@@ -44,17 +44,17 @@ export function tick() {
   mark(byId("link"), "data-link", shown);
   mark(document.body, "data-link", shown);
   say(byId("link-word"), WORDS[shown]);
-  say(byId("link-age"), age === null ? "" : age < 3 ? "as of now" : `as of ${span(age)} ago`);
+  say(byId("link-age"), age === null ? "" : age < 3 ? "updated now" : `updated ${span(age)} ago`);
   notice(shown, age);
   for (const each of document.querySelectorAll("time")) sayAge(each);
 }
 
 function notice(shown, age) {
-  const figures = age === null ? "There are no figures yet." : "The figures below are old.";
+  const figures = age === null ? "There is no data yet." : "The data below is old.";
   const said = {
-    old: ["Kubernetes does not answer as it should.", `${figures} ${trouble}`],
-    lost: ["No connection to the runtime API; trying again.", `${figures} ${reason}`],
-    refused: ["The runtime API does not serve this page now; asking again.", `${figures} It says: ${reason}`],
+    old: ["The data from Kubernetes cannot be refreshed.", `${figures} ${trouble}`],
+    lost: ["No connection to the runtime API; retrying.", `${figures} ${reason}`],
+    refused: ["The runtime API rejected the request; retrying.", `${figures} Reason: ${reason}`],
   }[shown];
   byId("notice").hidden = said === undefined;
   byId("notice-retry").hidden = shown === "old";

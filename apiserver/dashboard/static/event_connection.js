@@ -56,10 +56,10 @@ export class Connection {
         timer = setTimeout(() => silence.abort(), SILENCE);
         this.#take(event);
       }
-      return new Error("The server has ended the connection.");
+      return new Error("The server closed the connection.");
     } catch (error) {
       if (error instanceof RefusedError) return error;
-      return new Error(silence.signal.aborted ? "The server is silent." : "The server cannot be reached.");
+      return new Error(silence.signal.aborted ? "The server sent nothing for 15 seconds." : "The server cannot be reached.");
     } finally {
       clearTimeout(timer);
     }

@@ -32,5 +32,5 @@ export function showOperations({ states, listed }) {
   showOr(byId("operations-rows"), byId("operations-empty"), listed.rows.length > 0);
   sayMore(byId("operations-more"), listed.more, "operations");
   const done = states.Succeeded ?? 0;
-  say(byId("operations-done"), done ? `${done.toLocaleString("en")} succeeded lately` : "");
+  say(byId("operations-done"), done ? `${done.toLocaleString("en")} succeeded recently` : "");
 }

@@ -27,7 +27,7 @@ const showPools = keyed(byId("pools-rows"), (pool) => pool.name, (first) => {
   const [reason, message] = ["reason", "message"].map((name) => element("span", { class: name }));
   const [available, allocated] = [cell("number"), cell("number")];
   available.dataset.label = "available";
-  allocated.dataset.label = "handed out";
+  allocated.dataset.label = "allocated";
   const name = element("th", { role: "rowheader", scope: "row", class: "name" }, first.name);
   const spec = cell("spec", first.specName);
   const node = element("tr", { role: "row" }, name, cell("state", state.node, reason, message), spec, available, allocated);

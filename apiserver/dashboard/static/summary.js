@@ -47,7 +47,7 @@ function stock(specs) {
     figure: ready.toLocaleString("en"),
     parts: [["Ready", ready], ...inOrder(others), ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",
-    text: ready ? onTheWay(others) || `of ${count(specs.length, "spec")}` : "nobody can get a machine",
+    text: ready ? onTheWay(others) || `of ${count(specs.length, "spec")}` : "no unit can be created",
   };
 }
 
@@ -72,7 +72,7 @@ function operations({ states }) {
     figure: (running + pending).toLocaleString("en"),
     parts: [["Running", running], ["Pending", pending], ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",
-    text: `${done.toLocaleString("en")} succeeded lately`,
+    text: `${done.toLocaleString("en")} succeeded recently`,
   };
 }
 

@@ -64,7 +64,7 @@ function render() {
   search.parentElement.hidden = total === 0;
   byId("units-empty").hidden = total > 0;
   byId("units-unmatched").hidden = total === 0 || found.length > 0;
-  sayMore(byId("units-more"), listed.more, "units, not listed here; GET /api/v1/gpu-units has them all");
+  sayMore(byId("units-more"), listed.more, "units; GET /api/v1/gpu-units lists all");
 }
 
 function isWanted(unit) {

@@ -113,10 +113,10 @@ async def test_the_dashboard_shows_changes_of_the_cluster(
 
 async def what_is_not_there_is_said(page: BrowserPage) -> None:
     for section, words in {
-        "#units": "Nobody has a machine yet",
+        "#units": "There are no units yet",
         "#stock": "There is no stock",
-        "#operations": "Nothing is under way",
-        "#functions": "No function is deployed",
+        "#operations": "No operation is running",
+        "#functions": "There are no functions",
     }.items():
         assert await page.wait_for(shows(section, words))
     await page.wait_for(shows("#nodes", "gpu-0", "8 free"))
@@ -207,7 +207,7 @@ async def old_figures_are_called_old(page: BrowserPage, kubernetes: TCPProxy) ->
     kubernetes.refuse()
     kubernetes.cut()
     await page.wait_for(f"{WORD} === 'Old data'")
-    await page.wait_for(shows("#notice", "Kubernetes does not answer", "are old"))
+    await page.wait_for(shows("#notice", "data from Kubernetes cannot be refreshed", "is old"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     kubernetes.clear_faults()
     await page.wait_for(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
@@ -217,7 +217,7 @@ async def a_lost_connection_comes_back(page: BrowserPage, network: TCPProxy) -> 
     network.refuse()
     network.cut()
     await page.wait_for(f"{WORD} === 'Connection lost'")
-    await page.wait_for(shows("#notice", "No connection to the runtime API", "Try now"))
+    await page.wait_for(shows("#notice", "No connection to the runtime API", "Retry now"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     network.clear_faults()
     await page.evaluate("document.querySelector('#notice-retry').click()")
