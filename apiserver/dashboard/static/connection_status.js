@@ -1,10 +1,10 @@
-// How good the figures are: live, old because Kubernetes is away, or cut off from the server.
+// The status of the page: live, old data because Kubernetes is unavailable, or no connection.
 
-import { byId, mark, say } from "./dom.js";
+import { byId, setAttribute, setText } from "./dom.js";
 import { RefusedError } from "./event_stream.js";
-import { span } from "./format.js";
+import { formatDuration } from "./format.js";
 
-const OLD_SECONDS = 30; // a large cluster is looked at every ten seconds or so
+const OLD_SECONDS = 30; // a large cluster is read every ten seconds or so
 
 const WORDS = {
   connecting: "Connecting",
@@ -17,54 +17,54 @@ const WORDS = {
 let link = "connecting";
 let trouble = "";
 let reason = "";
-let seenAt = null; // of this browser's clock, in milliseconds
-let ahead = 0; // how far the server's clock is ahead of this one, in milliseconds
+let collectedAt = null; // in milliseconds of this browser's clock
+let clockOffset = 0; // how far the server's clock is ahead of this one, in milliseconds
 
-/** The server gave a sign of life. */
-export function beat({ now, ageSeconds, trouble: text = "" }) {
+/** Handle a heartbeat of the server. */
+export function onHeartbeat({ now, ageSeconds, trouble: text = "" }) {
   link = "live";
   trouble = text;
-  ahead = Date.parse(now) - Date.now();
-  seenAt = ageSeconds === undefined || ageSeconds === null ? null : Date.now() - ageSeconds * 1000;
+  clockOffset = Date.parse(now) - Date.now();
+  collectedAt = ageSeconds === undefined || ageSeconds === null ? null : Date.now() - ageSeconds * 1000;
   tick();
 }
 
-/** The connection is gone, or was refused, for a while at least. */
-export function lost(error) {
+/** Handle the loss or the refusal of the connection. */
+export function onLost(error) {
   link = error instanceof RefusedError ? "refused" : "lost";
   reason = error.message;
   tick();
 }
 
-/** Bring everything that counts time up to date. */
+/** Update the status and all ages. */
 export function tick() {
-  const age = seenAt === null ? null : (Date.now() - seenAt) / 1000;
+  const age = collectedAt === null ? null : (Date.now() - collectedAt) / 1000;
   const isOld = trouble !== "" || (age !== null && age > OLD_SECONDS);
   const shown = link === "live" && isOld ? "old" : link;
-  mark(byId("link"), "data-link", shown);
-  mark(document.body, "data-link", shown);
-  say(byId("link-word"), WORDS[shown]);
-  say(byId("link-age"), age === null ? "" : age < 3 ? "updated now" : `updated ${span(age)} ago`);
-  notice(shown, age);
-  for (const each of document.querySelectorAll("time")) sayAge(each);
+  setAttribute(byId("link"), "data-link", shown);
+  setAttribute(document.body, "data-link", shown);
+  setText(byId("link-word"), WORDS[shown]);
+  setText(byId("link-age"), age === null ? "" : age < 3 ? "updated now" : `updated ${formatDuration(age)} ago`);
+  showNotice(shown, age);
+  for (const node of document.querySelectorAll("time")) setAge(node);
 }
 
-function notice(shown, age) {
-  const figures = age === null ? "There is no data yet." : "The data below is old.";
-  const said = {
-    old: ["The data from Kubernetes cannot be refreshed.", `${figures} ${trouble}`],
-    lost: ["No connection to the runtime API; retrying.", `${figures} ${reason}`],
-    refused: ["The runtime API rejected the request; retrying.", `${figures} Reason: ${reason}`],
+function showNotice(shown, age) {
+  const dataState = age === null ? "There is no data yet." : "The data below is old.";
+  const notice = {
+    old: ["The data from Kubernetes cannot be refreshed.", `${dataState} ${trouble}`],
+    lost: ["No connection to the runtime API; retrying.", `${dataState} ${reason}`],
+    refused: ["The runtime API rejected the request; retrying.", `${dataState} Reason: ${reason}`],
   }[shown];
-  byId("notice").hidden = said === undefined;
+  byId("notice").hidden = notice === undefined;
   byId("notice-retry").hidden = shown === "old";
-  if (said === undefined) return;
-  say(byId("notice-title"), said[0]);
-  say(byId("notice-text"), said[1]);
+  if (notice === undefined) return;
+  setText(byId("notice-title"), notice[0]);
+  setText(byId("notice-text"), notice[1]);
 }
 
-/** Say how long ago the moment of a `time` element was. */
-export function sayAge(node) {
-  const made = Date.parse(node.dateTime);
-  say(node, Number.isNaN(made) ? "" : span((Date.now() + ahead - made) / 1000));
+/** Set the text of a `time` element to its age. */
+export function setAge(node) {
+  const time = Date.parse(node.dateTime);
+  setText(node, Number.isNaN(time) ? "" : formatDuration((Date.now() + clockOffset - time) / 1000));
 }

@@ -1,60 +1,60 @@
-// Building and updating the page. Text only ever becomes text: nothing here can make HTML of it.
+// Functions that create and update elements. Text stays text: nothing here parses it as HTML.
 
-/** The element with that id, which the page is known to have. */
+/** Return the element with the id, which exists in the page. */
 export const byId = (id) => document.getElementById(id);
 
-/** A new element; strings among the children become text. */
+/** Create an element; strings among the children become text. */
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
 }
 
-/** Change a text only where it differs, so that selections and screen readers are left alone. */
-export function say(node, text) {
+/** Set a text only if it differs, so that selections and screen readers are not disturbed. */
+export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Set an attribute only where it differs. */
-export function mark(node, name, value) {
+/** Set an attribute only if it differs. */
+export function setAttribute(node, name, value) {
   if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 /**
- * Keeps the children of `parent` in step with a list. `create` makes `{node, update}` for an item
- * that is new; a node stays the same for as long as its key is listed, and so does the focus.
+ * Return a function that updates the children of `parent` to a list. `create` returns
+ * `{node, update}` for a new item. A listed key keeps its node, and so the focus.
  */
-export function keyed(parent, keyOf, create) {
+export function keyedList(parent, keyOf, create) {
   const known = new Map();
   return (items) => {
-    const wanted = new Set(items.map(keyOf));
+    const keys = new Set(items.map(keyOf));
     for (const [key, { node }] of known) {
-      if (!wanted.has(key)) {
+      if (!keys.has(key)) {
         node.remove();
         known.delete(key);
       }
     }
-    let place = parent.firstElementChild;
+    let next = parent.firstElementChild;
     for (const item of items) {
       const key = keyOf(item);
       if (!known.has(key)) known.set(key, create(item));
       const { node, update } = known.get(key);
       update(item);
-      if (node === place) place = place.nextElementSibling;
-      else parent.insertBefore(node, place);
+      if (node === next) next = next.nextElementSibling;
+      else parent.insertBefore(node, next);
     }
   };
 }
 
-/** Show the list or, where it is empty, the words that say what to do. */
-export function showOr(list, empty, isThere) {
-  list.hidden = !isThere;
-  empty.hidden = isThere;
+/** Show the list or, if it is empty, the hint what to do. */
+export function showListOrHint(list, hint, hasItems) {
+  list.hidden = !hasItems;
+  hint.hidden = hasItems;
 }
 
-/** Say how many are left out of a list, if any are. */
-export function sayMore(node, more, what) {
+/** Show how many items are not in the list, if any. */
+export function setMoreCount(node, more, itemsName) {
   node.hidden = more === 0;
-  say(node, more === 0 ? "" : `and ${more.toLocaleString("en")} more ${what}`);
+  setText(node, more === 0 ? "" : `and ${more.toLocaleString("en")} more ${itemsName}`);
 }

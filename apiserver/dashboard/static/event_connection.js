@@ -1,60 +1,60 @@
-// One connection at a time, for ever: lost ones are made again, and silence counts as loss.
+// A connection that is opened again when it is lost; a silent connection counts as lost.
 
 import { events, RefusedError } from "./event_stream.js";
 
-const SILENCE = 15_000; // the server gives a sign of life every 5 s
-const LONGEST_PAUSE = 30_000;
+const SILENCE_MILLISECONDS = 15_000; // the server sends a heartbeat every 5 s
+const MAX_PAUSE_MILLISECONDS = 30_000;
 
-/** Follows the events of `url`; `on` has `event(type, data)` and `lost(error)`. */
+/** A reader of the events of `url`; `handlers` has `event(type, data)` and `lost(error)`. */
 export class Connection {
   #url;
-  #on;
+  #handlers;
   #lastId = "";
   #retry = 2_000;
   #failures = 0;
-  #stop = null;
-  #wake = () => {};
+  #stopController = null;
+  #endPause = () => {};
 
-  constructor(url, on) {
+  constructor(url, handlers) {
     this.#url = url;
-    this.#on = on;
+    this.#handlers = handlers;
   }
 
   /** Connect, and stay connected until `stop`. */
   async start() {
-    if (this.#stop) return;
-    const stop = (this.#stop = new AbortController());
-    while (!stop.signal.aborted) {
-      const failure = await this.#connect(stop.signal);
-      if (stop.signal.aborted) return;
-      const pause = this.#pause(failure);
-      this.#on.lost(failure);
-      await this.#rest(pause);
+    if (this.#stopController) return;
+    const controller = (this.#stopController = new AbortController());
+    while (!controller.signal.aborted) {
+      const failure = await this.#connect(controller.signal);
+      if (controller.signal.aborted) return;
+      const pause = this.#nextPause(failure);
+      this.#handlers.lost(failure);
+      await this.#sleep(pause);
     }
   }
 
-  /** Hang up; nobody looks. */
+  /** Close the connection. */
   stop() {
-    this.#stop?.abort();
-    this.#stop = null;
-    this.#wake();
+    this.#stopController?.abort();
+    this.#stopController = null;
+    this.#endPause();
   }
 
-  /** Do not wait any longer before the next try. */
+  /** End the pause before the next attempt. */
   retryNow() {
-    this.#wake();
+    this.#endPause();
   }
 
-  /** Take in events until the connection ends; why it did. */
-  async #connect(stopped) {
+  /** Handle events until the connection ends; return the reason as an Error. */
+  async #connect(stopSignal) {
     const silence = new AbortController();
-    let timer = setTimeout(() => silence.abort(), SILENCE);
+    let timer = setTimeout(() => silence.abort(), SILENCE_MILLISECONDS);
     try {
-      const signal = AbortSignal.any([stopped, silence.signal]);
+      const signal = AbortSignal.any([stopSignal, silence.signal]);
       for await (const event of events(this.#url, this.#lastId, signal)) {
         clearTimeout(timer);
-        timer = setTimeout(() => silence.abort(), SILENCE);
-        this.#take(event);
+        timer = setTimeout(() => silence.abort(), SILENCE_MILLISECONDS);
+        this.#handle(event);
       }
       return new Error("The server closed the connection.");
     } catch (error) {
@@ -65,24 +65,24 @@ export class Connection {
     }
   }
 
-  #take(event) {
+  #handle(event) {
     this.#failures = 0;
     if (event.retry) this.#retry = event.retry;
     if (event.id) this.#lastId = event.id;
-    if (event.data) this.#on.event(event.type, JSON.parse(event.data));
+    if (event.data) this.#handlers.event(event.type, JSON.parse(event.data));
   }
 
-  /** Longer after each failure, and not the same for all who were cut off together. */
-  #pause(failure) {
+  /** Return a pause with exponential back-off and jitter. */
+  #nextPause(failure) {
     if (failure.retryAfter) return failure.retryAfter * 1000;
-    const longest = Math.min(this.#retry * 2 ** this.#failures++, LONGEST_PAUSE);
-    return longest * (0.75 + Math.random() / 4);
+    const limit = Math.min(this.#retry * 2 ** this.#failures++, MAX_PAUSE_MILLISECONDS);
+    return limit * (0.75 + Math.random() / 4);
   }
 
-  #rest(milliseconds) {
+  #sleep(milliseconds) {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
+      this.#endPause = () => {
         clearTimeout(timer);
         resolve();
       };

@@ -1,7 +1,7 @@
-// Server-sent events over fetch. EventSource would hide why a server refuses, could not name the
-// last event on a connection of its own making, and would wait for ever on one that has died.
+// Server-sent events over fetch. EventSource hides the reason of an error response, cannot send the
+// id of the last event on a new connection, and does not notice a dead connection.
 
-/** The server answered, but not with events; `retryAfter` seconds until it wants to be asked. */
+/** An error response of the server; `retryAfter` is its Retry-After in seconds, or 0. */
 export class RefusedError extends Error {
   constructor(message, retryAfter) {
     super(message);
@@ -9,23 +9,23 @@ export class RefusedError extends Error {
   }
 }
 
-/** The events of one connection, each `{type, data, id, retry}`, until it ends. */
+/** Yield the events of one connection, each `{type, data, id, retry}`, until it ends. */
 export async function* events(url, lastId, signal) {
   const headers = { Accept: "text/event-stream", ...(lastId && { "Last-Event-ID": lastId }) };
   const response = await fetch(url, { headers, signal, cache: "no-store" });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await refusedError(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  let partial = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
-    yield* blocks.map(parse);
+    const blocks = (partial + value).split("\n\n");
+    partial = blocks.pop();
+    yield* blocks.map(parseEvent);
   }
 }
 
-function parse(block) {
+function parseEvent(block) {
   const event = { type: "message", data: "", id: "", retry: 0 };
   for (const line of block.split("\n")) {
     const colon = line.indexOf(":");
@@ -38,7 +38,7 @@ function parse(block) {
   return event;
 }
 
-async function refusal(response) {
+async function refusedError(response) {
   const retryAfter = Number(response.headers.get("Retry-After")) || 0;
   try {
     return new RefusedError((await response.json()).error.message, retryAfter);

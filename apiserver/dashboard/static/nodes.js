@@ -1,37 +1,37 @@
-// Nodes, with a cell a GPU: who has it.
+// Nodes, with one cell for each GPU that shows its use.
 
-import { byId, element, keyed, mark, say, sayMore, showOr } from "./dom.js";
+import { byId, element, keyedList, setAttribute, setText, setMoreCount, showListOrHint } from "./dom.js";
 import { badge, bar, legend } from "./badges.js";
-import { listing } from "./format.js";
+import { formatCounts } from "./format.js";
 
-const MOST_CELLS = 16;
+const MAX_CELLS = 16;
 
 byId("nodes-legend").append(...legend(["Active", "Stock", "Free", "OutOfService"]));
 
-const show = keyed(byId("nodes-rows"), (node) => node.name, (first) => {
+const show = keyedList(byId("nodes-rows"), (node) => node.name, (first) => {
   const state = badge();
   const share = bar();
   const cells = element("span", { class: "cells", role: "img" });
-  const fill = keyed(cells, ([index]) => index, () => {
+  const fill = keyedList(cells, ([index]) => index, () => {
     const cell = element("span");
-    return { node: cell, update: ([, owner]) => mark(cell, "data-state", owner) };
+    return { node: cell, update: ([, use]) => setAttribute(cell, "data-state", use) };
   });
   const [product, text] = ["product", "text"].map((name) => element("span", { class: name }));
   const name = element("span", { class: "name" }, first.name);
   const node = element("li", {}, name, product, state.node, cells, share.node, text);
-  const update = (seen) => {
-    const parts = [["Active", seen.active ?? 0], ["Stock", seen.stock ?? 0], ["Free", seen.free ?? 0], ["OutOfService", seen.out ?? 0]];
-    const label = `GPUs of ${seen.name}: ${words(parts)}`;
-    const isSmall = parts.reduce((sum, [, number]) => sum + number, 0) <= MOST_CELLS;
-    state.update(seen.state);
-    state.node.hidden = seen.state === "Ready";
+  const update = (row) => {
+    const parts = [["Active", row.active ?? 0], ["Stock", row.stock ?? 0], ["Free", row.free ?? 0], ["OutOfService", row.out ?? 0]];
+    const label = `GPUs of ${row.name}: ${formatUse(parts)}`;
+    const isSmall = parts.reduce((sum, [, number]) => sum + number, 0) <= MAX_CELLS;
+    state.update(row.state);
+    state.node.hidden = row.state === "Ready";
     cells.hidden = !isSmall;
     share.node.hidden = isSmall;
-    mark(cells, "aria-label", label);
-    if (isSmall) fill(parts.flatMap(([owner, number]) => Array(number).fill(owner)).map((owner, index) => [index, owner]));
+    setAttribute(cells, "aria-label", label);
+    if (isSmall) fill(parts.flatMap(([use, number]) => Array(number).fill(use)).map((use, index) => [index, use]));
     share.update(parts, label);
-    say(product, seen.product ?? "");
-    say(text, words(parts));
+    setText(product, row.product ?? "");
+    setText(text, formatUse(parts));
   };
   return { node, update };
 });
@@ -39,11 +39,11 @@ const show = keyed(byId("nodes-rows"), (node) => node.name, (first) => {
 /** Show the nodes of a view. */
 export function showNodes({ listed }) {
   show(listed.rows);
-  showOr(byId("nodes-rows"), byId("nodes-empty"), listed.rows.length > 0);
-  sayMore(byId("nodes-more"), listed.more, "nodes");
+  showListOrHint(byId("nodes-rows"), byId("nodes-empty"), listed.rows.length > 0);
+  setMoreCount(byId("nodes-more"), listed.more, "nodes");
 }
 
-function words(parts) {
-  const [used, held, free, out] = parts.map(([, number]) => number);
-  return listing([["in use", used], ["in stock", held], ["free", free], ["out of service", out]]);
+function formatUse(parts) {
+  const [used, stock, free, out] = parts.map(([, number]) => number);
+  return formatCounts([["in use", used], ["in stock", stock], ["free", free], ["out of service", out]]);
 }

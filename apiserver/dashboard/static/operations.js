@@ -1,14 +1,14 @@
-// What is under way, and what has failed.
+// Running and failed operations.
 
-import { byId, element, keyed, mark, say, sayMore, showOr } from "./dom.js";
-import { sayAge } from "./connection_status.js";
+import { byId, element, keyedList, setAttribute, setText, setMoreCount, showListOrHint } from "./dom.js";
+import { setAge } from "./connection_status.js";
 import { badge } from "./badges.js";
-import { spaced } from "./format.js";
+import { toWords } from "./format.js";
 
-const show = keyed(byId("operations-rows"), (operation) => operation.operationID, (first) => {
+const show = keyedList(byId("operations-rows"), (operation) => operation.operationID, (first) => {
   const state = badge();
   const id = element("code", { class: "id" }, first.operationID);
-  const title = element("span", { class: "name" }, spaced(first.type));
+  const title = element("span", { class: "name" }, toWords(first.type));
   const progress = element("progress", { "aria-label": `Progress of ${first.operationID}` });
   const [figure, message] = ["figure", "message"].map((name) => element("span", { class: name }));
   const age = element("time", { datetime: first.createdAt ?? "" });
@@ -17,11 +17,11 @@ const show = keyed(byId("operations-rows"), (operation) => operation.operationID
     state.update(phase);
     progress.max = Math.max(1, requested);
     progress.value = created;
-    mark(progress, "data-state", phase);
-    say(figure, `${created} of ${requested}`);
-    say(message, text);
-    mark(age, "datetime", createdAt);
-    sayAge(age);
+    setAttribute(progress, "data-state", phase);
+    setText(figure, `${created} of ${requested}`);
+    setText(message, text);
+    setAttribute(age, "datetime", createdAt);
+    setAge(age);
   };
   return { node, update };
 });
@@ -29,8 +29,8 @@ const show = keyed(byId("operations-rows"), (operation) => operation.operationID
 /** Show the operations of a view. */
 export function showOperations({ states, listed }) {
   show(listed.rows);
-  showOr(byId("operations-rows"), byId("operations-empty"), listed.rows.length > 0);
-  sayMore(byId("operations-more"), listed.more, "operations");
+  showListOrHint(byId("operations-rows"), byId("operations-empty"), listed.rows.length > 0);
+  setMoreCount(byId("operations-more"), listed.more, "operations");
   const done = states.Succeeded ?? 0;
-  say(byId("operations-done"), done ? `${done.toLocaleString("en")} succeeded recently` : "");
+  setText(byId("operations-done"), done ? `${done.toLocaleString("en")} succeeded recently` : "");
 }

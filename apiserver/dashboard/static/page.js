@@ -1,8 +1,8 @@
-// The operations page: what the server tells is shown, and nothing else is asked of anybody.
+// The operations page: it shows the events of the server and sends no other requests.
 
 import { Connection } from "./event_connection.js";
-import { byId, mark } from "./dom.js";
-import { beat, lost, tick } from "./connection_status.js";
+import { byId, setAttribute } from "./dom.js";
+import { onHeartbeat, onLost, tick } from "./connection_status.js";
 import { showFunctions } from "./functions.js";
 import { showNodes } from "./nodes.js";
 import { showOperations } from "./operations.js";
@@ -10,7 +10,7 @@ import { showStock } from "./stock.js";
 import { showSummary } from "./summary.js";
 import { showUnits } from "./units.js";
 
-const TICK = 1000;
+const TICK_MILLISECONDS = 1000;
 
 function show(view) {
   showSummary(view);
@@ -19,19 +19,19 @@ function show(view) {
   showOperations(view.operations);
   showNodes(view.nodes);
   showFunctions(view.functions);
-  mark(byId("main"), "aria-busy", "false");
+  setAttribute(byId("main"), "aria-busy", "false");
 }
 
-const hear = { view: show, beat };
-// A whole address: a relative one takes over the password of the page's own, which fetch refuses.
+const handlers = { view: show, beat: onHeartbeat };
+// An absolute URL: a relative one would contain the password of the page's URL, which fetch rejects.
 const connection = new Connection(`${location.origin}/ui/events`, {
-  event: (type, data) => hear[type]?.(data),
-  lost,
+  event: (type, data) => handlers[type]?.(data),
+  lost: onLost,
 });
 
 byId("notice-retry").addEventListener("click", () => connection.retryNow());
 addEventListener("online", () => connection.retryNow());
-// A page that nobody sees costs the server nothing.
+// A hidden page has no connection.
 document.addEventListener("visibilitychange", () => (document.hidden ? connection.stop() : connection.start()));
-setInterval(tick, TICK);
+setInterval(tick, TICK_MILLISECONDS);
 connection.start();

@@ -1,37 +1,37 @@
-// The tiles on top: one figure a section, each a link to it.
+// The tiles at the top: one for each section, with its most important number and a link.
 
-import { byId, element, keyed, say } from "./dom.js";
-import { bar, inOrder } from "./badges.js";
-import { count, listing, spaced } from "./format.js";
+import { byId, element, keyedList, setText } from "./dom.js";
+import { bar, sortStates } from "./badges.js";
+import { pluralize, formatCounts, toWords } from "./format.js";
 
-const show = keyed(byId("summary"), (tile) => tile.href, (first) => {
+const show = keyedList(byId("summary"), (tile) => tile.href, (first) => {
   const [title, figure, alarm, text] = ["title", "figure", "alarm", "calm"].map((name) => element("span", { class: name }));
   const share = bar();
   const words = element("span", { class: "text" }, alarm, text);
   const node = element("a", { href: first.href, class: "tile" }, title, figure, share.node, words);
   const update = (tile) => {
-    say(title, tile.title);
-    say(figure, tile.figure);
-    say(alarm, tile.alarm);
-    say(text, tile.text);
+    setText(title, tile.title);
+    setText(figure, tile.figure);
+    setText(alarm, tile.alarm);
+    setText(text, tile.text);
     share.update(tile.parts);
   };
   return { node, update };
 });
 
-/** Show what `view` comes to. */
+/** Show the summary of a view. */
 export function showSummary(view) {
   show([gpus(view.nodes), stock(view.stock), units(view.units), operations(view.operations), functions(view.functions)]);
 }
 
-function gpus({ nodes, ready, active, stock: held, free, out }) {
+function gpus({ nodes, ready, active, stock: inStock, free, out }) {
   return {
     href: "#nodes",
     title: "GPUs in use",
-    figure: `${active} / ${active + held + free + out}`,
-    parts: [["Active", active], ["Stock", held], ["Free", free], ["OutOfService", out]],
-    alarm: ready < nodes ? `${nodes - ready} of ${count(nodes, "node")} not ready` : "",
-    text: `${held} in stock, ${free} free`,
+    figure: `${active} / ${active + inStock + free + out}`,
+    parts: [["Active", active], ["Stock", inStock], ["Free", free], ["OutOfService", out]],
+    alarm: ready < nodes ? `${nodes - ready} of ${pluralize(nodes, "node")} not ready` : "",
+    text: `${inStock} in stock, ${free} free`,
   };
 }
 
@@ -45,9 +45,9 @@ function stock(specs) {
     href: "#stock",
     title: "Stock ready",
     figure: ready.toLocaleString("en"),
-    parts: [["Ready", ready], ...inOrder(others), ["Failed", failed]],
+    parts: [["Ready", ready], ...sortStates(others), ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",
-    text: ready ? onTheWay(others) || `of ${count(specs.length, "spec")}` : "no unit can be created",
+    text: ready ? formatStates(others) || `of ${pluralize(specs.length, "spec")}` : "no unit can be created",
   };
 }
 
@@ -58,9 +58,9 @@ function units({ states }) {
     href: "#units",
     title: "Units ready",
     figure: ready.toLocaleString("en"),
-    parts: [["Ready", ready], ...inOrder(others), ["Failed", failed]],
+    parts: [["Ready", ready], ...sortStates(others), ["Failed", failed]],
     alarm: failed ? `${failed} failed` : "",
-    text: onTheWay(others) || (total ? `of ${count(total, "unit")}` : "no units"),
+    text: formatStates(others) || (total ? `of ${pluralize(total, "unit")}` : "no units"),
   };
 }
 
@@ -83,11 +83,11 @@ function functions({ functions: all, workers, queued, running }) {
     figure: queued.toLocaleString("en"),
     parts: [["Running", running], ["Pending", queued]],
     alarm: "",
-    text: all ? `${running} running on ${count(workers, "worker")}` : "no functions",
+    text: all ? `${running} running on ${pluralize(workers, "worker")}` : "no functions",
   };
 }
 
-function onTheWay(states) {
-  const said = inOrder(states).map(([name, number]) => [spaced(name).toLowerCase(), number]);
-  return said.length ? listing(said) : "";
+function formatStates(states) {
+  const counts = sortStates(states).map(([name, number]) => [toWords(name).toLowerCase(), number]);
+  return counts.length ? formatCounts(counts) : "";
 }

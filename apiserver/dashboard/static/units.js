@@ -1,32 +1,32 @@
-// Users' units, with the state and the words that are looked for.
+// Users' units, filtered by state and by search text.
 
-import { byId, element, keyed, mark, say, sayMore } from "./dom.js";
-import { sayAge } from "./connection_status.js";
-import { badge, inOrder } from "./badges.js";
-import { count, spaced } from "./format.js";
+import { byId, element, keyedList, setAttribute, setText, setMoreCount } from "./dom.js";
+import { setAge } from "./connection_status.js";
+import { badge, sortStates } from "./badges.js";
+import { pluralize, toWords } from "./format.js";
 
 const ALL = "";
 const table = document.querySelector("table.units");
 const search = byId("units-search");
-let shown = { states: {}, listed: { rows: [], more: 0 } };
-let wanted = ALL;
+let view = { states: {}, listed: { rows: [], more: 0 } };
+let selectedState = ALL;
 
-const showChips = keyed(byId("units-states"), ([state]) => state, ([state]) => {
+const showChips = keyedList(byId("units-states"), ([state]) => state, ([state]) => {
   const number = element("span", { class: "count" });
-  const node = element("button", { type: "button" }, state === ALL ? "All" : spaced(state), " ", number);
+  const node = element("button", { type: "button" }, state === ALL ? "All" : toWords(state), " ", number);
   node.addEventListener("click", () => {
-    wanted = state;
+    selectedState = state;
     render();
   });
   const update = ([, total]) => {
-    mark(node, "aria-pressed", String(wanted === state));
-    mark(node, "data-state", state);
-    say(number, total.toLocaleString("en"));
+    setAttribute(node, "aria-pressed", String(selectedState === state));
+    setAttribute(node, "data-state", state);
+    setText(number, total.toLocaleString("en"));
   };
   return { node, update };
 });
 
-const showRows = keyed(byId("units-rows"), (unit) => unit.name, (first) => {
+const showRows = keyedList(byId("units-rows"), (unit) => unit.name, (first) => {
   const state = badge();
   const [reason, message] = ["reason", "message"].map((name) => element("span", { class: name }));
   const cell = (name, ...children) => element("td", { role: "cell", class: name }, ...children);
@@ -35,40 +35,40 @@ const showRows = keyed(byId("units-rows"), (unit) => unit.name, (first) => {
   const age = element("time", { datetime: first.createdAt ?? "" });
   const row = element("tr", { role: "row" }, name, cell("state", state.node, reason, message), spec, node, cell("age", age));
   const update = (unit) => {
-    const isCalm = unit.state === "Ready";
+    const isReady = unit.state === "Ready";
     state.update(unit.state);
-    say(reason, isCalm ? "" : spaced(unit.reason ?? ""));
-    say(message, isCalm ? "" : unit.message ?? "");
-    say(spec, unit.gpu ? `${unit.specName} · ${count(unit.gpu, "GPU")}` : unit.specName);
-    say(node, unit.node ?? "—");
-    mark(age, "datetime", unit.createdAt ?? "");
-    sayAge(age);
+    setText(reason, isReady ? "" : toWords(unit.reason ?? ""));
+    setText(message, isReady ? "" : unit.message ?? "");
+    setText(spec, unit.gpu ? `${unit.specName} · ${pluralize(unit.gpu, "GPU")}` : unit.specName);
+    setText(node, unit.node ?? "—");
+    setAttribute(age, "datetime", unit.createdAt ?? "");
+    setAge(age);
   };
   return { node: row, update };
 });
 
 /** Show the units of a view. */
-export function showUnits(view) {
-  shown = view;
+export function showUnits(newView) {
+  view = newView;
   render();
 }
 
 function render() {
-  const { states, listed } = shown;
+  const { states, listed } = view;
   const total = Object.values(states).reduce((sum, number) => sum + number, 0);
-  if (!(wanted in states)) wanted = ALL;
-  const found = listed.rows.filter(isWanted);
-  showChips(total ? [[ALL, total], ...inOrder(states)] : []);
-  showRows(found);
-  table.hidden = found.length === 0;
+  if (!(selectedState in states)) selectedState = ALL;
+  const matches = listed.rows.filter(isSelected);
+  showChips(total ? [[ALL, total], ...sortStates(states)] : []);
+  showRows(matches);
+  table.hidden = matches.length === 0;
   search.parentElement.hidden = total === 0;
   byId("units-empty").hidden = total > 0;
-  byId("units-unmatched").hidden = total === 0 || found.length > 0;
-  sayMore(byId("units-more"), listed.more, "units; GET /api/v1/gpu-units lists all");
+  byId("units-unmatched").hidden = total === 0 || matches.length > 0;
+  setMoreCount(byId("units-more"), listed.more, "units; GET /api/v1/gpu-units lists all");
 }
 
-function isWanted(unit) {
-  if (wanted !== ALL && unit.state !== wanted) return false;
+function isSelected(unit) {
+  if (selectedState !== ALL && unit.state !== selectedState) return false;
   const { name, specName, node = "", reason = "" } = unit;
   return `${name} ${specName} ${node} ${reason}`.toLowerCase().includes(search.value.trim().toLowerCase());
 }
