@@ -29,7 +29,7 @@ from shared.clock import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppComponents:
-    """The parts of an application; a route whose service is not provided answers 503.
+    """The parts of an application; a route whose service is not provided responds with 503.
 
     Without `tokens` every caller is accepted.
     """
@@ -47,15 +47,11 @@ class AppComponents:
 
 def create_app(components: AppComponents) -> web.Application:
     """Build the application; nothing runs before a runner starts it."""
-    ids, records = (
-        request_id_middleware(components.make_id),
-        access_log_middleware(components.access_log, components.clock),
-    )
     guards = [auth_middleware(components.tokens)] if components.tokens else []
     app = web.Application(
         middlewares=[
-            ids,
-            records,
+            request_id_middleware(components.make_id),
+            access_log_middleware(components.access_log, components.clock),
             error_responses_middleware,
             *guards,
             deadline_middleware(components.time_limits),
@@ -87,6 +83,6 @@ async def _stop_long_polls(app: web.Application) -> None:
 
 
 async def _run_background_tasks(app: web.Application) -> AsyncIterator[None]:
-    async with run_background_tasks() as work:
-        app[keys.BACKGROUND_TASKS] = work
+    async with run_background_tasks() as tasks:
+        app[keys.BACKGROUND_TASKS] = tasks
         yield

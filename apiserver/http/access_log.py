@@ -103,7 +103,7 @@ class AccessLogTimer:
             self._access_log.request_ended()
 
 
-ACCESS_LOG_TIMER: Final = web.RequestKey("recording", AccessLogTimer)
+ACCESS_LOG_TIMER: Final = web.RequestKey("access_log_timer", AccessLogTimer)
 
 
 def access_log_middleware(access_log: AccessLog, clock: Clock) -> Middleware:

@@ -27,7 +27,7 @@ class BackgroundTasks:
     async def finish(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Return the result of a coroutine that runs to its end even if the caller is cancelled."""
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._group.create_task(_run_and_deliver(coroutine, result), name="detached work")
+        self._group.create_task(_run_and_deliver(coroutine, result), name="background task")
         return await result
 
 
@@ -52,7 +52,7 @@ async def _run_and_deliver(coroutine: Coroutine[Any, Any, T], result: asyncio.Fu
 async def run_background_tasks(
     grace_seconds: float = GRACE_SECONDS,
 ) -> AsyncIterator[BackgroundTasks]:
-    """Accept tasks for the length of the block, then give them `grace_seconds` to finish."""
+    """Accept tasks for the length of the block, then wait `grace_seconds` for their end."""
     try:
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as group:
             yield BackgroundTasks(group)

@@ -52,7 +52,7 @@ DEADLINE: Final = web.RequestKey("deadline", Deadline)
 
 
 def deadline_middleware(limits: RequestTimeLimits) -> Middleware:
-    """Answer every request in time, even if the work that it started continues."""
+    """Respond to every request in time, even if the work that it started continues."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -18,9 +18,9 @@ T = TypeVar("T")
 SWAGGER_ASSETS: web.AppKey[Mapping[str, Asset]] = web.AppKey("assets")
 OPENAPI_DOCUMENT: web.AppKey[Callable[[], Mapping[str, object]]] = web.AppKey("document")
 REQUEST_LIMITS = web.AppKey("limits", RequestLimits)
-BACKGROUND_TASKS = web.AppKey("detached", BackgroundTasks)
-LONG_POLLS = web.AppKey("waits", LongPolls)
-BYTE_BUDGET = web.AppKey("in_flight", ByteBudget)
+BACKGROUND_TASKS = web.AppKey("background_tasks", BackgroundTasks)
+LONG_POLLS = web.AppKey("long_polls", LongPolls)
+BYTE_BUDGET = web.AppKey("byte_budget", ByteBudget)
 
 _RETRY_AFTER_SECONDS: Final = 60
 

@@ -132,7 +132,7 @@ class _HttpServer(web.Server):
 
 
 class JsonAppRunner(web.AppRunner):
-    """A runner that answers all failures in JSON, also those below its application."""
+    """A runner that responds to all failures in JSON, also to those below its application."""
 
     def __init__(self, app: web.Application, fallback: FallbackResponder, **options: Any) -> None:
         super().__init__(app, **options)

@@ -12,6 +12,6 @@ def field_errors(schema: RequestSchema[Any], body: object) -> dict[str, str]:
     """Return the errors by field, one error per field."""
     with pytest.raises(ValidationError) as caught:
         schema.parse(body)
-    found = error_details(caught.value)
-    assert len({each.field for each in found}) == len(found)
-    return {each.field: each.message for each in found}
+    details = error_details(caught.value)
+    assert len({detail.field for detail in details}) == len(details)
+    return {detail.field: detail.message for detail in details}

@@ -97,11 +97,11 @@ class InProcessApi:
     async def request_with_payload(
         self, method: str, path: str, payload: StreamReader, **headers: str
     ) -> ApiResponse:
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = make_mocked_request(
             method,
             path,
-            headers={"Content-Type": JSON, **given},
+            headers={"Content-Type": JSON, **sent_headers},
             payload=payload,
             app=self.app,
             client_max_size=128 * 1024,
@@ -112,18 +112,18 @@ class InProcessApi:
 
 
 def new_payload() -> StreamReader:
-    """Return a request body whose data is still to come."""
+    """Return a request body that has received no data yet."""
     return StreamReader(mock.Mock(), 2**16, loop=asyncio.get_running_loop())
 
 
 @asynccontextmanager
 async def run_app(
-    allowance: RequestTimeLimits = TIME_LIMITS,
+    time_limits: RequestTimeLimits = TIME_LIMITS,
     tokens: Callable[[], TokenSet] | None = None,
     **services: object,
 ) -> AsyncIterator[InProcessApi]:
     """Run an application with these services for the length of the block."""
-    app = new_app(allowance, tokens, **services)
+    app = new_app(time_limits, tokens, **services)
     runner = web.AppRunner(app)
     await runner.setup()
     yield InProcessApi(app)
@@ -131,26 +131,28 @@ async def run_app(
 
 
 def new_app(
-    allowance: RequestTimeLimits,
+    time_limits: RequestTimeLimits,
     tokens: Callable[[], TokenSet] | None = None,
     **services: object,
 ) -> web.Application:
-    """Build an application without a cluster; its services are given by the names in `KEYS`."""
+    """Build an application without a cluster; `services` have the names in `KEYS`."""
     clock, registry = AutoAdvanceClock(), CollectorRegistry()
     health = HealthService(
         "0.1.0", clock, lambda: KUBERNETES_OFF, lambda: ConnectionStatus(connected=False)
     )
-    given = {"health": health, "readiness": Readiness(lambda: KUBERNETES_OFF), **services}
+    all_services = {"health": health, "readiness": Readiness(lambda: KUBERNETES_OFF), **services}
     return create_app(
         AppComponents(
             version="0.1.0",
-            services=[ProvidedService(KEYS[name], service) for name, service in given.items()],
+            services=[
+                ProvidedService(KEYS[name], service) for name, service in all_services.items()
+            ],
             registry=registry,
             access_log=AccessLog(registry),
             make_id=lambda: "id",
             clock=clock,
             request_limits=RequestLimits(),
-            time_limits=allowance,
+            time_limits=time_limits,
             tokens=tokens,
         )
     )

@@ -25,7 +25,7 @@ def new_node(
 
 
 class ScriptedGateway:
-    """Gateway that raises `failure` if it is set; a probe takes the next item of `script` first."""
+    """Gateway with scripted results; each probe uses the next item of `script`, if there is one."""
 
     server = "https://k8s"
 

@@ -48,7 +48,7 @@ def test_every_key_is_described() -> None:
     assert [key.name for key in config_keys(Config) if not key.description.endswith(".")] == []
 
 
-def test_a_whole_file_is_read(tmp_path: Path) -> None:
+def test_every_key_of_a_config_file_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "api.yaml"
     path.write_text("""
         httpAddr: :9090

@@ -1,4 +1,4 @@
-"""Tests of error mapping: the answer to the caller for each Kubernetes error."""
+"""Tests of error mapping: the service error for each Kubernetes error."""
 
 import pytest
 
@@ -33,9 +33,9 @@ INTERNALS = "https://10.0.0.1:6443 answered GET /apis"
 def test_a_service_error_has_a_code_and_no_internals(
     error: kube_errors.KubeError, status: int, code: str
 ) -> None:
-    told = service_error_from_kube(error)
-    assert (told.status, told.code) == (status, code)
-    assert "10.0.0.1" not in told.message
+    service_error = service_error_from_kube(error)
+    assert (service_error.status, service_error.code) == (status, code)
+    assert "10.0.0.1" not in service_error.message
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_a_retryable_error_has_its_retry_after(
 @pytest.mark.parametrize(
     "error",
     [
-        kube_errors.InvalidError("", "the server's words"),
-        kube_errors.QuotaExceededError("", "the server's words"),
+        kube_errors.InvalidError("", "the server's message"),
+        kube_errors.QuotaExceededError("", "the server's message"),
     ],
 )
 def test_an_invalid_request_keeps_the_servers_message(
     error: kube_errors.KubeError,
 ) -> None:
-    assert service_error_from_kube(error).message == "the server's words"
+    assert service_error_from_kube(error).message == "the server's message"
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_an_invalid_request_keeps_the_servers_message(
 def test_an_error_for_operators_says_that_an_operator_must_act(
     error: kube_errors.KubeError,
 ) -> None:
-    told: ServiceError = service_error_from_kube(error)
-    assert told.message.endswith("an operator must fix this")
+    service_error: ServiceError = service_error_from_kube(error)
+    assert service_error.message.endswith("an operator must fix this")

@@ -31,13 +31,13 @@ SEED = {"operationID": "s 1", "specName": "g1.1", "replicas": 2}
 POOL = {"operationID": "p-1", "name": "g1", "specName": "g1.1", "replicas": 3}
 
 
-@pytest.mark.parametrize(("outcome", "status"), [(ResultKind.NEW, 202), (ResultKind.REPLAY, 200)])
-async def test_seeding_is_answered_with_its_job(outcome: ResultKind, status: int) -> None:
-    stock = FakeStockService(OperationResult(new_job("s 1"), outcome))
+@pytest.mark.parametrize(("kind", "status"), [(ResultKind.NEW, 202), (ResultKind.REPLAY, 200)])
+async def test_a_seed_request_returns_its_job(kind: ResultKind, status: int) -> None:
+    stock = FakeStockService(OperationResult(new_job("s 1"), kind))
     async with run_app(stock=stock) as api:
-        answer = await api.post(STOCK, SEED)
-    assert (answer.status, answer.headers["Location"]) == (status, f"{JOBS}/s%201")
-    assert answer.json["data"]["type"] == "seed_stock_units"
+        response = await api.post(STOCK, SEED)
+    assert (response.status, response.headers["Location"]) == (status, f"{JOBS}/s%201")
+    assert response.json["data"]["type"] == "seed_stock_units"
     assert stock.calls == [SeedStock("s 1", "g1.1", 2)]
 
 
@@ -45,9 +45,9 @@ async def test_stock_is_listed_with_its_counts() -> None:
     page = Page((new_unit("s", "runtime-stock"),), "next", 1)
     stock = FakeStockService(page=StockPage(page, (StockCount("g1.1", "Ready", 2),)))
     async with run_app(stock=stock) as api:
-        answer = await api.get(f"{STOCK}?phase=Ready")
-    assert answer.json["data"][0]["lifecycle"] == "stock"
-    assert answer.json["meta"] == {
+        response = await api.get(f"{STOCK}?phase=Ready")
+    assert response.json["data"][0]["lifecycle"] == "stock"
+    assert response.json["meta"] == {
         "continue": "next",
         "remaining": 1,
         "summary": [{"specName": "g1.1", "phase": "Ready", "count": 2}],
@@ -55,31 +55,31 @@ async def test_stock_is_listed_with_its_counts() -> None:
     assert stock.calls == [ListUnits(phase="Ready")]
 
 
-async def test_stock_is_deleted() -> None:
+async def test_a_stock_unit_is_deleted() -> None:
     stock = FakeStockService()
     async with run_app(stock=stock) as api:
         assert (await api.delete(f"{STOCK}/stock-1")).status == 204
     assert stock.calls == ["stock-1"]
 
 
-async def test_a_created_pool_is_answered_with_its_location() -> None:
+async def test_the_create_of_a_pool_returns_its_location() -> None:
     pools = FakePoolService(accepted=OperationResult(new_pool(), ResultKind.NEW))
     async with run_app(pools=pools) as api:
-        answer = await api.post(POOLS, POOL)
-    assert (answer.status, answer.headers["Location"]) == (201, f"{POOLS}/g1")
+        response = await api.post(POOLS, POOL)
+    assert (response.status, response.headers["Location"]) == (201, f"{POOLS}/g1")
     assert pools.calls == [CreatePool("p-1", "g1", "g1.1", PoolSettings(replicas=3))]
 
 
 async def test_a_replay_reports_a_deleted_pool() -> None:
-    gone = DeletedObject("g1", "runtime-stock", "u", "p-1")
+    deleted = DeletedObject("g1", "runtime-stock", "u", "p-1")
     async with run_app(
-        pools=FakePoolService(accepted=OperationResult(gone, ResultKind.REPLAY))
+        pools=FakePoolService(accepted=OperationResult(deleted, ResultKind.REPLAY))
     ) as api:
-        answer = await api.post(POOLS, POOL)
-    assert (answer.status, answer.json["data"]["deleted"]) == (200, True)
+        response = await api.post(POOLS, POOL)
+    assert (response.status, response.json["data"]["deleted"]) == (200, True)
 
 
-async def test_pools_are_listed_shown_and_deleted() -> None:
+async def test_a_pool_can_be_listed_read_and_deleted() -> None:
     pools = FakePoolService({"g1": new_pool()})
     async with run_app(pools=pools) as api:
         assert (await api.get(f"{POOLS}?limit=7")).json["data"][0]["name"] == "g1"
@@ -89,11 +89,11 @@ async def test_pools_are_listed_shown_and_deleted() -> None:
     assert pools.calls == [(7, "")]
 
 
-async def test_a_pool_gets_other_settings() -> None:
+async def test_the_settings_of_a_pool_can_be_changed() -> None:
     pools = FakePoolService({"g1": new_pool()})
     async with run_app(pools=pools) as api:
-        answer = await api.put(f"{POOLS}/g1", {"replicas": 0}, If_Match='"uid-g1.2"')
-    assert answer.status == 200
+        response = await api.put(f"{POOLS}/g1", {"replicas": 0}, If_Match='"uid-g1.2"')
+    assert response.status == 200
     assert pools.calls == [("g1", PoolSettings(replicas=0), (Revision("uid-g1", 2),))]
 
 
@@ -102,15 +102,15 @@ async def test_specs_are_listed() -> None:
         (SpecSummary(resources=UnitResources(spec_name="g1.1", gpu=1), capacity=4),)
     )
     async with run_app(specs=specs) as api:
-        answer = await api.get("/api/v1/operator/specs")
-    assert answer.json["data"][0]["capacity"] == 4
+        response = await api.get("/api/v1/operator/specs")
+    assert response.json["data"][0]["capacity"] == 4
 
 
 async def test_jobs_are_listed() -> None:
     jobs = FakeJobService({"a": new_job("a")})
     async with run_app(jobs=jobs) as api:
-        answer = await api.get(f"{JOBS}?type=seed_stock_units&status=running")
-    assert answer.json["meta"] == {"continue": "next", "remaining": 3}
+        response = await api.get(f"{JOBS}?type=seed_stock_units&status=running")
+    assert response.json["meta"] == {"continue": "next", "remaining": 3}
     assert jobs.calls == [
         (OperationType.SEED_STOCK_UNITS, OperationPhase.RUNNING, 100, ""),
     ]
@@ -122,7 +122,7 @@ async def test_a_job_is_found_at_its_location(operation_id: str) -> None:
     async with run_app(
         stock=stock, jobs=FakeJobService({operation_id: new_job(operation_id)})
     ) as api:
-        place = (await api.post(STOCK, SEED)).headers["Location"]
-        answer = await api.get(place)
-    assert (answer.status, answer.json["data"]["operationID"]) == (200, operation_id)
-    assert answer.headers["ETag"] == make_etag(new_job(operation_id).metadata)
+        location = (await api.post(STOCK, SEED)).headers["Location"]
+        response = await api.get(location)
+    assert (response.status, response.json["data"]["operationID"]) == (200, operation_id)
+    assert response.headers["ETag"] == make_etag(new_job(operation_id).metadata)

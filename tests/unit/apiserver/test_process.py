@@ -1,4 +1,4 @@
-"""Tests of the process: it stops once, for one reason, in order."""
+"""Tests of the process: its start, its stop and its exit code."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,29 +14,29 @@ from shared.config.exitcode import ExitCode
 
 
 @asynccontextmanager
-async def server(happened: list[str]) -> AsyncIterator[None]:
-    happened.append("listening")
+async def server(events: list[str]) -> AsyncIterator[None]:
+    events.append("listening")
     yield
-    happened.append("drained")
+    events.append("drained")
 
 
-async def test_work_begins_after_listening_and_ends_after_draining() -> None:
-    happened: list[str] = []
+async def test_background_tasks_start_after_listening_and_end_after_draining() -> None:
+    events: list[str] = []
 
     async def work() -> None:
-        happened.append("working")
+        events.append("working")
         process.stop()
         try:
             await asyncio.Event().wait()
         finally:
-            happened.append("work ended")
+            events.append("work ended")
 
     process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work})
-    assert await process.run(server(happened)) is ExitCode.CLEAN
-    assert happened == ["listening", "working", "drained", "work ended"]
+    assert await process.run(server(events)) is ExitCode.CLEAN
+    assert events == ["listening", "working", "drained", "work ended"]
 
 
-async def test_a_cluster_that_never_came_ends_the_process_with_1_and_the_reason(
+async def test_a_cluster_that_is_not_ready_ends_the_process_with_1_and_the_reason(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def work() -> None:
@@ -48,7 +48,7 @@ async def test_a_cluster_that_never_came_ends_the_process_with_1_and_the_reason(
     assert (line.message, vars(line)["error"]) == ("cluster_not_ready", "gave up after 30 s")
 
 
-async def test_the_first_reason_to_stop_wins() -> None:
+async def test_the_first_exit_code_wins() -> None:
     process = Process(Readiness(lambda: KUBERNETES_OFF), {})
     process.stop(ExitCode.FAILURE)
     process.stop(ExitCode.CLEAN)
@@ -63,7 +63,7 @@ async def test_a_stopping_process_is_not_ready() -> None:
     assert readiness.not_ready_reasons() == ("the process is stopping",)
 
 
-async def test_a_bug_in_the_background_is_not_hidden() -> None:
+async def test_an_unexpected_error_of_a_background_task_is_raised() -> None:
     async def work() -> None:
         raise ZeroDivisionError
 
