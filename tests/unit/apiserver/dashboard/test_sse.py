@@ -3,11 +3,11 @@
 from apiserver.dashboard.sse import encode_event, encode_retry
 
 
-def test_an_event_has_its_mark_its_name_and_its_data() -> None:
+def test_an_event_has_an_id_a_name_and_data() -> None:
     assert encode_event("view", b'{"a":1}', "m1") == b'id: m1\nevent: view\ndata: {"a":1}\n\n'
 
 
-def test_an_event_without_a_mark_leaves_the_last_one_standing() -> None:
+def test_an_event_without_an_id_has_no_id_field() -> None:
     assert encode_event("beat", b"{}") == b"event: beat\ndata: {}\n\n"
 
 

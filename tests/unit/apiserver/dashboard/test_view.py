@@ -21,7 +21,7 @@ from tests.unit.apiserver.dashboard.snapshot_objects import (
     with_reason,
 )
 
-QUARTER_MEGABYTE = 2**18
+MAX_PAGE_BYTES = 2**18
 
 
 def test_units_are_counted_and_the_failed_and_newest_come_first() -> None:
@@ -36,7 +36,7 @@ def test_units_are_counted_and_the_failed_and_newest_come_first() -> None:
     assert [row.name for row in view.listed.rows] == ["bad", "unseen", "new", "old"]
 
 
-def test_a_unit_says_where_it_is_and_why_it_is_not_ready() -> None:
+def test_the_row_of_a_unit_has_its_node_and_its_reason() -> None:
     unit = new_unit("u", "Failed", gpu=4, node="n1", minute=5)
     view = units_view([with_reason(unit, "PodUnschedulable", "no node has 4 free GPUs")])
     assert view.listed.rows == (
@@ -53,14 +53,14 @@ def test_a_unit_says_where_it_is_and_why_it_is_not_ready() -> None:
     )
 
 
-def test_failed_units_are_listed_first_when_the_list_is_cut() -> None:
+def test_failed_units_are_listed_first_in_a_truncated_list() -> None:
     many = [new_unit(f"u{number}") for number in range(MAX_ROWS + 5)]
     view = units_view([*many, new_unit("bad", "Failed")])
     assert (len(view.listed.rows), view.listed.more) == (MAX_ROWS, 6)
     assert view.listed.rows[0].name == "bad"
 
 
-def test_a_large_cluster_makes_a_small_page() -> None:
+def test_the_view_of_a_large_cluster_is_small() -> None:
     units = tuple(
         with_reason(new_unit(f"unit-{number}", "Failed", node="n"), "PodStartupFailed", "x" * 5000)
         for number in range(5000)
@@ -69,10 +69,10 @@ def test_a_large_cluster_makes_a_small_page() -> None:
     body = msgspec.json.encode(
         dashboard_view(ClusterSnapshot(units=units, stock=units, nodes=nodes))
     )
-    assert len(body) < QUARTER_MEGABYTE
+    assert len(body) < MAX_PAGE_BYTES
 
 
-def test_a_long_message_is_cut_and_shows_it() -> None:
+def test_a_long_message_is_truncated_with_an_ellipsis() -> None:
     assert truncate_message("x" * MAX_MESSAGE_LENGTH) == "x" * MAX_MESSAGE_LENGTH
     assert truncate_message("x" * (MAX_MESSAGE_LENGTH + 1)) == "x" * (MAX_MESSAGE_LENGTH - 1) + "…"
 
@@ -92,7 +92,7 @@ def test_stock_is_counted_by_spec_and_state_including_empty_pools() -> None:
     )
 
 
-def test_pools_that_lack_something_come_first() -> None:
+def test_incomplete_pools_are_listed_first() -> None:
     pools = [
         new_pool("b"),
         new_pool("a", "ScaledToZero"),
@@ -111,7 +111,7 @@ def test_pools_that_lack_something_come_first() -> None:
     )
 
 
-def test_operations_under_way_come_before_failed_ones_and_successes_are_a_number() -> None:
+def test_unfinished_operations_are_listed_first_and_succeeded_ones_are_only_counted() -> None:
     operations = [
         new_operation("failed", "Failed", minute=9),
         new_operation("first", minute=1),
@@ -129,19 +129,19 @@ def test_operations_under_way_come_before_failed_ones_and_successes_are_a_number
     )
 
 
-def test_the_gpus_of_a_node_are_shared_out() -> None:
+def test_the_gpus_of_a_node_are_counted_by_use() -> None:
     nodes = [new_node("a", usable=7), new_node("bare", 0, usable=0)]
     view = nodes_view(nodes, [new_unit(node="a", gpu=2)], [new_unit(node="a", gpu=4)])
     assert view.listed.rows == (NodeRow(name="a", state="Ready", active=4, stock=2, free=1, out=1),)
     assert (view.nodes, view.active, view.stock, view.free, view.out) == (2, 4, 2, 1, 1)
 
 
-def test_while_a_unit_takes_the_place_of_its_stock_a_gpu_is_counted_once() -> None:
+def test_a_gpu_of_a_unit_and_of_its_stock_unit_is_counted_once() -> None:
     view = nodes_view([new_node("a")], [new_unit(node="a", gpu=8)], [new_unit(node="a", gpu=8)])
     assert (view.active, view.stock, view.free) == (8, 0, 0)
 
 
-def test_unschedulable_nodes_come_first_and_have_no_free_gpus() -> None:
+def test_unusable_nodes_are_listed_first_and_have_no_free_gpus() -> None:
     nodes = [new_node("a"), new_node("c", cordoned=True), new_node("b", ready="Unknown")]
     view = nodes_view(nodes, [], [new_unit(node="c")])
     assert [(row.name, row.state, row.free, row.out) for row in view.listed.rows] == [
@@ -151,7 +151,7 @@ def test_unschedulable_nodes_come_first_and_have_no_free_gpus() -> None:
     ]
 
 
-def test_functions_in_trouble_come_first_and_work_is_added_up() -> None:
+def test_degraded_functions_are_listed_first_and_the_queues_are_summed() -> None:
     functions = [
         new_function("idle"),
         new_function("busy", "Ready", queued=3, ready=2),
@@ -167,8 +167,8 @@ def test_functions_in_trouble_come_first_and_work_is_added_up() -> None:
     assert (view.listed.rows[1].ready, view.listed.rows[1].wanted) == (2, 2)
 
 
-def test_the_order_of_a_list_changes_nothing() -> None:
+def test_the_order_of_objects_does_not_change_the_view() -> None:
     units = (new_unit("a"), new_unit("b", node="n"), new_unit("c", "Failed"))
     nodes = (new_node("n"), new_node("m"))
-    one = dashboard_view(ClusterSnapshot(units=units, nodes=nodes))
-    assert one == dashboard_view(ClusterSnapshot(units=units[::-1], nodes=nodes[::-1]))
+    view = dashboard_view(ClusterSnapshot(units=units, nodes=nodes))
+    assert view == dashboard_view(ClusterSnapshot(units=units[::-1], nodes=nodes[::-1]))

@@ -1,4 +1,4 @@
-"""Tests of the health monitor: it keeps the state fresh."""
+"""Tests of the cluster monitor: it keeps the state up to date."""
 
 from apiserver.health.monitor import ClusterMonitor
 from apiserver.kube import errors as kube_errors
@@ -13,7 +13,7 @@ async def test_the_server_is_probed_every_two_seconds_and_nodes_listed_every_ten
     assert (gateway.probe_count, gateway.list_count) == (11, 3)
 
 
-async def test_an_outage_is_known_at_the_next_probe() -> None:
+async def test_the_next_probe_detects_an_outage() -> None:
     gateway, clock = ScriptedGateway(V1_34, UNREACHABLE), AutoAdvanceClock(end_seconds=2)
     monitor = ClusterMonitor(gateway, gateway, clock)
     await clock.run_to_end(monitor.run())
@@ -28,7 +28,7 @@ async def test_the_next_probe_detects_a_recovery_and_nodes_are_listed_at_once() 
     assert gateway.list_count == 2
 
 
-async def test_a_cluster_that_refuses_the_list_is_connected_and_says_so() -> None:
+async def test_a_forbidden_list_is_reported_while_the_cluster_stays_connected() -> None:
     gateway, clock = ScriptedGateway(), AutoAdvanceClock(end_seconds=2)
     gateway.nodes_result = kube_errors.ForbiddenError("nodes is forbidden")
     monitor = ClusterMonitor(gateway, gateway, clock)
@@ -37,7 +37,7 @@ async def test_a_cluster_that_refuses_the_list_is_connected_and_says_so() -> Non
     assert monitor.state.inventory_error == "nodes is forbidden"
 
 
-async def test_a_server_that_is_too_old_does_not_count_as_connected() -> None:
+async def test_an_unsupported_version_does_not_count_as_connected() -> None:
     old = ServerVersion(major="1", minor="30", git_version="v1.30.0")
     gateway = ScriptedGateway(old)
     monitor = ClusterMonitor(gateway, gateway, AutoAdvanceClock())

@@ -15,12 +15,12 @@ from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 from tests.unit.apiserver.scripted_gateway import UNIT_COUNTS, UNREACHABLE, V1_34, new_node
 
 CONNECTED = ConnectionStatus(connected=True)
-SEEN = count_succeeded(
+COUNTED = count_succeeded(
     probe_succeeded(ClusterState(), V1_34, 10.0), inventory_of([new_node()]), UNIT_COUNTS, 9.0
 )
 
 
-def answer(cluster: ClusterState, queue: ConnectionStatus = CONNECTED) -> object:
+def health_of(cluster: ClusterState, queue: ConnectionStatus = CONNECTED) -> object:
     clock = AutoAdvanceClock()
     health = HealthService("0.1.0", clock, lambda: cluster, lambda: queue)
     clock.advance(12.25)
@@ -28,7 +28,7 @@ def answer(cluster: ClusterState, queue: ConnectionStatus = CONNECTED) -> object
 
 
 async def test_a_connected_cluster_is_described_in_full() -> None:
-    assert answer(SEEN) == {
+    assert health_of(COUNTED) == {
         "startedAt": "2026-11-16T00:00:00Z",
         "uptimeSeconds": 12,
         "version": "0.1.0",
@@ -47,7 +47,7 @@ async def test_a_connected_cluster_is_described_in_full() -> None:
 
 
 async def test_unknown_counts_are_absent_and_not_zero() -> None:
-    assert answer(KUBERNETES_OFF, ConnectionStatus(connected=False, error="no queue")) == {
+    assert health_of(KUBERNETES_OFF, ConnectionStatus(connected=False, error="no queue")) == {
         "startedAt": "2026-11-16T00:00:00Z",
         "uptimeSeconds": 12,
         "version": "0.1.0",
@@ -58,15 +58,15 @@ async def test_unknown_counts_are_absent_and_not_zero() -> None:
     }
 
 
-async def test_a_lost_cluster_is_said_with_its_reason_and_the_age_of_the_figures() -> None:
-    report = answer(probe_failed(SEEN, UNREACHABLE, 12.0))
+async def test_a_lost_cluster_is_reported_with_its_error_and_the_age_of_the_data() -> None:
+    report = health_of(probe_failed(COUNTED, UNREACHABLE, 12.0))
     assert isinstance(report, dict)
     assert (report["kubernetesConnected"], report["kubeError"]) == (False, str(UNREACHABLE))
     assert (report["nodeCount"], report["ageSeconds"]) == (1, 3.2)
 
 
-async def test_a_cluster_without_nodes_has_zero_of_them() -> None:
-    report = answer(
+async def test_the_counts_of_a_cluster_without_nodes_are_zero() -> None:
+    report = health_of(
         count_succeeded(
             probe_succeeded(ClusterState(), V1_34, 10.0), inventory_of([]), UNIT_COUNTS, 10.0
         )

@@ -15,26 +15,26 @@ async def wait(gateway: ScriptedGateway, clock: AutoAdvanceClock) -> None:
     await wait_for_cluster(ClusterMonitor(gateway, gateway, clock), clock, timeout_seconds=30.0)
 
 
-async def test_a_cluster_that_is_there_is_not_waited_for() -> None:
+async def test_a_connected_cluster_ends_the_wait_at_once() -> None:
     clock = AutoAdvanceClock()
     await wait(ScriptedGateway(), clock)
     assert clock.monotonic() == 0
 
 
-async def test_a_cluster_that_comes_late_is_waited_for() -> None:
+async def test_a_cluster_that_connects_late_ends_the_wait() -> None:
     clock = AutoAdvanceClock()
     await wait(ScriptedGateway(*[UNREACHABLE] * 7, V1_34), clock)
     assert clock.monotonic() == 7
 
 
-async def test_a_cluster_that_never_comes_is_given_up_with_the_reason() -> None:
+async def test_an_unreachable_cluster_fails_the_start_with_the_reason() -> None:
     clock = AutoAdvanceClock()
     with pytest.raises(ClusterNotReadyError, match=r"gave up after 30 s: https://k8s cannot be"):
         await wait(ScriptedGateway(UNREACHABLE), clock)
     assert clock.monotonic() == 30
 
 
-async def test_a_line_is_logged_every_five_seconds_of_waiting(
+async def test_a_wait_for_the_cluster_is_logged_every_five_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING), pytest.raises(ClusterNotReadyError):
@@ -42,7 +42,7 @@ async def test_a_line_is_logged_every_five_seconds_of_waiting(
     assert [record.message for record in caplog.records] == ["waiting_for_cluster"] * 6
 
 
-async def test_a_cluster_that_is_too_old_is_not_waited_for() -> None:
+async def test_an_unsupported_version_fails_the_start_at_once() -> None:
     clock = AutoAdvanceClock()
     old = ServerVersion(major="1", minor="32", git_version="v1.32.0")
     with pytest.raises(ClusterNotReadyError, match=r"1\.33 is the oldest that works"):

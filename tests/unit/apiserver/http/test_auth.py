@@ -11,9 +11,9 @@ from apiserver.http.tokens import Role, TokenSet
 from apiserver.routes import create_routes
 from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 
-OPERATORS, TENANTS, UNKNOWN = "operators-own-token", "tenants-own-token", "nobodys-own-token"
+OPERATORS, TENANTS, UNKNOWN = "token-of-operators", "token-of-tenants", "an-unknown-token"
 STOCK, UNITS = "/api/v1/operator/stock-units", "/api/v1/gpu-units"
-LET_THROUGH = 503  # the routes here have no services
+AUTHORIZED = 503  # the routes here have no services
 
 
 @pytest.fixture(name="api")
@@ -28,21 +28,21 @@ def password(token: str, user: str = "me") -> str:
 
 
 @pytest.mark.parametrize(
-    ("path", "given", "status"),
+    ("path", "header", "status"),
     [
-        (STOCK, f"Bearer {OPERATORS}", LET_THROUGH),
-        (STOCK, f"bearer  {OPERATORS}", LET_THROUGH),
+        (STOCK, f"Bearer {OPERATORS}", AUTHORIZED),
+        (STOCK, f"bearer  {OPERATORS}", AUTHORIZED),
         (STOCK, f"Bearer {TENANTS}", 403),
-        (UNITS, f"Bearer {TENANTS}", LET_THROUGH),
+        (UNITS, f"Bearer {TENANTS}", AUTHORIZED),
         (UNITS, f"Bearer {OPERATORS}", 403),
         (UNITS, f"Bearer {UNKNOWN}", 401),
         (UNITS, TENANTS, 401),
         (UNITS, "Bearer", 401),
         (UNITS, "", 401),
-        # a browser would send this header for any site that asks for it
+        # a browser would send this header for any site that requests it
         (UNITS, password(TENANTS), 401),
-        ("/ui/events", password(OPERATORS), LET_THROUGH),
-        ("/ui/events", f"Bearer {OPERATORS}", LET_THROUGH),
+        ("/ui/events", password(OPERATORS), AUTHORIZED),
+        ("/ui/events", f"Bearer {OPERATORS}", AUTHORIZED),
         ("/ui/events", password(TENANTS), 403),
         ("/ui/events", "Basic !", 401),
         ("/ui", password(UNKNOWN), 401),
@@ -51,35 +51,37 @@ def password(token: str, user: str = "me") -> str:
     ],
 )
 async def test_a_token_opens_the_routes_of_its_role(
-    api: InProcessApi, path: str, given: str, status: int
+    api: InProcessApi, path: str, header: str, status: int
 ) -> None:
-    assert (await api.get(path, Authorization=given)).status == status
+    assert (await api.get(path, Authorization=header)).status == status
 
 
 @pytest.mark.parametrize(("path", "scheme"), [(UNITS, "Bearer"), ("/ui", "Basic")])
 async def test_an_unauthenticated_request_gets_a_www_authenticate_header(
     api: InProcessApi, path: str, scheme: str
 ) -> None:
-    answer = await api.get(path)
-    assert (answer.status, answer.error_code) == (401, "unauthorized")
-    assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} realm=")
+    response = await api.get(path)
+    assert (response.status, response.error_code) == (401, "unauthorized")
+    assert response.headers["WWW-Authenticate"].startswith(f"{scheme} realm=")
 
 
-async def test_a_token_of_another_role_gets_the_required_role(api: InProcessApi) -> None:
-    answer = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
-    assert answer.error_code == "forbidden"
-    assert answer.json["error"]["message"] == "a token with the role operator is required"
+async def test_the_error_for_a_token_of_another_role_names_the_required_role(
+    api: InProcessApi,
+) -> None:
+    response = await api.post(STOCK, {}, Authorization=f"Bearer {TENANTS}")
+    assert response.error_code == "forbidden"
+    assert response.json["error"]["message"] == "a token with the role operator is required"
 
 
 def test_each_route_needs_one_role_or_none() -> None:
     paths = {route.path for route in create_routes(CollectorRegistry())}
     by_role = {
-        role: {each for each in paths if required_role(each) is role} for role in (*Role, None)
+        role: {path for path in paths if required_role(path) is role} for role in (*Role, None)
     }
-    assert {each for each in by_role[None] if not each.startswith("/swagger")} == OPEN_ROUTES
+    assert {path for path in by_role[None] if not path.startswith("/swagger")} == OPEN_ROUTES
     operators = ("/api/v1/operator/", "/ui")
-    assert by_role[Role.OPERATOR] == {each for each in paths if each.startswith(operators)}
+    assert by_role[Role.OPERATOR] == {path for path in paths if path.startswith(operators)}
     tenants = ("/api/v1/gpu-", "/api/v1/serverless/")
     assert by_role[Role.TENANT_CONTROL_PLANE] == {
-        each for each in paths if each.startswith(tenants)
+        path for path in paths if path.startswith(tenants)
     }

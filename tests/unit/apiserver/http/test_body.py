@@ -1,4 +1,4 @@
-"""Tests of body parsing: ambiguous JSON, and JSON that breaks the parser, is rejected."""
+"""Tests of body parsing: invalid, ambiguous and too deeply nested JSON is rejected."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from apiserver.schemas.strict_json import MAX_DEPTH
 MALFORMED = "the body is not valid JSON: "
 
 
-def nested(depth: int) -> bytes:
+def nested_object(depth: int) -> bytes:
     return b'{"a":' * depth + b"1" + b"}" * depth
 
 
@@ -26,7 +26,7 @@ def nested(depth: int) -> bytes:
         (b'{"a": {"b": 1}, "c": {"b": 1}}', {"a": {"b": 1}, "c": {"b": 1}}),
     ],
 )
-def test_json_is_read(body: bytes, value: object) -> None:
+def test_valid_json_is_decoded(body: bytes, value: object) -> None:
     assert decode_json_object(body) == value
 
 
@@ -49,7 +49,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
         (b'{"a": 1e400}', "the number 1e400 exceeds 64 bits"),
         (b'{"a": -1e19}', "the number -1e19 exceeds 64 bits"),
         (b'{"a": ' + b"9" * 100_000 + b"}", f"the number {'9' * 77}... exceeds 64 bits"),
-        (nested(MAX_DEPTH + 1), "it is nested deeper than 64 levels"),
+        (nested_object(MAX_DEPTH + 1), "it is nested deeper than 64 levels"),
         (b"[" * 100_000, "it is nested deeper than 64 levels"),
         (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "byte 7 is not UTF-8"),
@@ -57,19 +57,21 @@ def test_json_is_read(body: bytes, value: object) -> None:
         (b'{"\\udc00": 1}', "a string contains an unpaired surrogate"),
     ],
 )
-def test_malformed_json_is_refused_with_its_position(body: bytes, reason: str) -> None:
+def test_malformed_json_is_refused_with_the_reason(body: bytes, reason: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         decode_json_object(body)
-    said = caught.value.message.removeprefix(MALFORMED)
+    message = caught.value.message.removeprefix(MALFORMED)
     # Python versions word the error for a trailing comma differently.
-    assert said == reason or ("trailing comma" in reason and said.startswith("Expecting property"))
+    assert message == reason or (
+        "trailing comma" in reason and message.startswith("Expecting property")
+    )
 
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"text"', b"null", b"true"])
-def test_only_an_object_is_a_request(body: bytes) -> None:
+def test_a_json_body_that_is_not_an_object_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidRequestError, match="the body must be a JSON object"):
         decode_json_object(body)
 
 
-def test_the_deepest_nesting_that_is_allowed_is_read() -> None:
-    assert decode_json_object(nested(MAX_DEPTH))
+def test_json_of_the_maximum_depth_is_decoded() -> None:
+    assert decode_json_object(nested_object(MAX_DEPTH))

@@ -7,21 +7,21 @@ from apiserver.http.byte_budget import ByteBudget
 
 
 def test_a_reservation_beyond_the_byte_budget_is_refused() -> None:
-    bytes_ = ByteBudget(100)
-    with bytes_.reserve(60):
+    budget = ByteBudget(100)
+    with budget.reserve(60):
         with (
-            bytes_.reserve(40),
+            budget.reserve(40),
             pytest.raises(ServiceUnavailableError),
-            bytes_.reserve(1),
+            budget.reserve(1),
         ):
             pass
-        with bytes_.reserve(40):
+        with budget.reserve(40):
             pass
 
 
 def test_a_reservation_above_the_whole_budget_is_allowed_alone() -> None:
-    bytes_ = ByteBudget(100)
-    with bytes_.reserve(1000), pytest.raises(ServiceUnavailableError), bytes_.reserve(1):
+    budget = ByteBudget(100)
+    with budget.reserve(1000), pytest.raises(ServiceUnavailableError), budget.reserve(1):
         pass
-    with bytes_.reserve(1):
+    with budget.reserve(1):
         pass

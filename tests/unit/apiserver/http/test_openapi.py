@@ -1,4 +1,4 @@
-"""Tests of the OpenAPI document: it is complete every time that it is built."""
+"""Tests of the OpenAPI document: it is complete and reproducible."""
 
 import json
 import re
@@ -28,33 +28,33 @@ WITHOUT_A_BODY = {
 }
 
 
-@pytest.fixture(name="made")
-def _made() -> dict[str, object]:
+@pytest.fixture(name="document")
+def _document() -> dict[str, object]:
     return dict(build_openapi(create_routes(CollectorRegistry()), "0.1.0"))
 
 
-def test_the_openapi_document_is_valid(made: dict[str, Any]) -> None:
-    validate(json.loads(json.dumps(made)))
+def test_the_openapi_document_is_valid(document: dict[str, Any]) -> None:
+    validate(json.loads(json.dumps(document)))
 
 
 def references(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         if "$ref" in value:
             yield value["$ref"]
-        for inner in value.values():
-            yield from references(inner)
+        for field_value in value.values():
+            yield from references(field_value)
     if isinstance(value, list):
-        for inner in value:
-            yield from references(inner)
+        for item in value:
+            yield from references(item)
 
 
-def test_every_reference_leads_to_a_definition(made: dict[str, object]) -> None:
-    definitions = made["definitions"]
+def test_every_reference_has_a_definition(document: dict[str, object]) -> None:
+    definitions = document["definitions"]
     assert isinstance(definitions, dict)
-    assert {ref.removeprefix("#/definitions/") for ref in references(made)} <= set(definitions)
+    assert {ref.removeprefix("#/definitions/") for ref in references(document)} <= set(definitions)
 
 
-def check(value: object, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
+def check_example(value: object, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
     """Check that an example matches its documented schema."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].removeprefix("#/definitions/")]
@@ -62,56 +62,60 @@ def check(value: object, schema: dict[str, Any], definitions: dict[str, Any]) ->
     assert isinstance(value, kinds.get(schema.get("type", ""), object)), (value, schema)
     if isinstance(value, dict) and "properties" in schema:
         assert set(schema.get("required", ())) <= set(value) <= set(schema["properties"])
-        for name, inner in value.items():
-            check(inner, schema["properties"][name], definitions)
+        for name, field_value in value.items():
+            check_example(field_value, schema["properties"][name], definitions)
     if isinstance(value, list):
-        for inner in value:
-            check(inner, schema["items"], definitions)
+        for item in value:
+            check_example(item, schema["items"], definitions)
 
 
-def test_every_example_has_the_documented_shape(made: dict[str, Any]) -> None:
-    for methods in made["paths"].values():
+def test_every_example_matches_its_schema(document: dict[str, Any]) -> None:
+    for methods in document["paths"].values():
         for operation in methods.values():
-            for answer in operation["responses"].values():
-                if "schema" in answer:
-                    example = answer["examples"]["application/json"]
-                    check(example, answer["schema"], made["definitions"])
+            for response in operation["responses"].values():
+                if "schema" in response:
+                    example = response["examples"]["application/json"]
+                    check_example(example, response["schema"], document["definitions"])
 
 
-def test_no_parameter_has_what_only_a_schema_may_have(made: dict[str, Any]) -> None:
-    for methods in made["paths"].values():
+def test_only_body_parameters_have_a_schema_and_none_has_an_example(
+    document: dict[str, Any],
+) -> None:
+    for methods in document["paths"].values():
         for operation in methods.values():
             for parameter in operation["parameters"]:
                 assert parameter.keys() & {"example", "schema"} <= {"schema"}
                 assert ("schema" in parameter) is (parameter["in"] == "body")
 
 
-def test_the_openapi_document_is_reproducible(made: dict[str, object]) -> None:
+def test_the_openapi_document_is_reproducible(document: dict[str, object]) -> None:
     again = build_openapi(create_routes(CollectorRegistry()), "0.1.0")
-    assert json.dumps(again, sort_keys=True) == json.dumps(made, sort_keys=True)
+    assert json.dumps(again, sort_keys=True) == json.dumps(document, sort_keys=True)
 
 
-def test_every_documented_answer_has_an_example(made: dict[str, object]) -> None:
-    paths = made["paths"]
+def test_every_documented_response_has_an_example(document: dict[str, object]) -> None:
+    paths = document["paths"]
     assert isinstance(paths, dict)
     for methods in paths.values():
         for operation in methods.values():
-            for status, answer in operation["responses"].items():
-                assert answer["description"]
-                assert "X-Request-ID" in answer["headers"]
-                assert ("examples" in answer) is (status != "204")
-                assert set(answer.get("examples", ())) <= set(operation["produces"])
-                assert ("schema" in answer) is ("application/json" in answer.get("examples", ()))
+            for status, response in operation["responses"].items():
+                assert response["description"]
+                assert "X-Request-ID" in response["headers"]
+                assert ("examples" in response) is (status != "204")
+                assert set(response.get("examples", ())) <= set(operation["produces"])
+                assert ("schema" in response) is (
+                    "application/json" in response.get("examples", ())
+                )
 
 
-def test_only_the_html_pages_are_not_documented(made: dict[str, Any]) -> None:
-    every = {route.path.replace(":[^/]+", "") for route in create_routes(CollectorRegistry())}
-    left_out = every - made["paths"].keys()
-    assert {path for path in left_out if path.startswith(("/swagger", "/ui"))} == left_out
+def test_only_the_html_pages_are_not_documented(document: dict[str, Any]) -> None:
+    paths = {route.path.replace(":[^/]+", "") for route in create_routes(CollectorRegistry())}
+    undocumented = paths - document["paths"].keys()
+    assert {path for path in undocumented if path.startswith(("/swagger", "/ui"))} == undocumented
 
 
-def test_every_body_has_an_example_that_can_be_sent_as_it_is(made: dict[str, Any]) -> None:
-    readers: dict[str, RequestSchema[Any]] = {
+def test_every_request_body_has_a_valid_example(document: dict[str, Any]) -> None:
+    schemas: dict[str, RequestSchema[Any]] = {
         "SeedStock": SeedStockSchema(),
         "CreatePool": CreatePoolSchema(),
         "PoolSettings": PoolSettingsSchema(),
@@ -125,27 +129,28 @@ def test_every_body_has_an_example_that_can_be_sent_as_it_is(made: dict[str, Any
     }
     parameters = [
         parameter
-        for path, methods in made["paths"].items()
+        for path, methods in document["paths"].items()
         for operation in methods.values()
         for parameter in operation["parameters"]
         if path != RAW
     ]
-    bodies = [each["schema"]["$ref"] for each in parameters if each["in"] == "body"]
-    assert {ref.removeprefix("#/definitions/") for ref in bodies} == readers.keys()
-    for name, schema in readers.items():
-        assert schema.parse(made["definitions"][name]["example"])
+    bodies = [item["schema"]["$ref"] for item in parameters if item["in"] == "body"]
+    assert {ref.removeprefix("#/definitions/") for ref in bodies} == schemas.keys()
+    for name, schema in schemas.items():
+        assert schema.parse(document["definitions"][name]["example"])
 
 
-def test_every_part_of_a_path_has_an_example(made: dict[str, Any]) -> None:
-    for path, methods in made["paths"].items():
+def test_every_path_parameter_has_an_example(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
         for operation in methods.values():
-            found = [each for each in operation["parameters"] if each["in"] == "path"]
-            assert [f"{{{each['name']}}}" in path for each in found] == [True] * path.count("{")
-            assert all(each["x-example"] and each["description"] for each in found)
+            parameters = [item for item in operation["parameters"] if item["in"] == "path"]
+            names = [f"{{{parameter['name']}}}" for parameter in parameters]
+            assert [name in path for name in names] == [True] * path.count("{")
+            assert all(item["x-example"] and item["description"] for item in parameters)
 
 
-def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, object]) -> None:
-    paths = made["paths"]
+def test_every_route_is_documented_with_its_methods(document: dict[str, object]) -> None:
+    paths = document["paths"]
     assert isinstance(paths, dict)
     assert {path: list(methods) for path, methods in paths.items()} == {
         "/healthz": ["get"],
@@ -175,53 +180,55 @@ def test_each_route_is_documented_once_and_by_its_own_method(made: dict[str, obj
     }
 
 
-def test_every_route_that_writes_documents_its_body_and_what_is_wrong_with_it(
-    made: dict[str, object],
+def test_every_route_with_a_body_documents_the_body_and_its_errors(
+    document: dict[str, object],
 ) -> None:
-    paths = made["paths"]
+    paths = document["paths"]
     assert isinstance(paths, dict)
     for path, methods in paths.items():
         for method in methods.keys() & {"post", "put"} if path not in WITHOUT_A_BODY else ():
-            (body,) = (each for each in methods[method]["parameters"] if each["in"] == "body")
+            (body,) = (item for item in methods[method]["parameters"] if item["in"] == "body")
             assert body["required"] is (path != RAW)
-            wrong = {"400", "408", "413"} | ({"415"} if path != RAW else set())
-            assert wrong <= set(methods[method]["responses"])
+            errors = {"400", "408", "413"} | ({"415"} if path != RAW else set())
+            assert errors <= set(methods[method]["responses"])
 
 
-def test_every_route_behind_kubernetes_says_how_it_fails(made: dict[str, object]) -> None:
-    paths = made["paths"]
+def test_every_route_that_needs_kubernetes_documents_its_errors(
+    document: dict[str, object],
+) -> None:
+    paths = document["paths"]
     assert isinstance(paths, dict)
     for path in paths.keys() - {"/healthz", "/readyz", "/metrics", "/api/v1/health"}:
         for method, operation in paths[path].items():
-            answers = operation["responses"]
-            assert {"400", "500", "503", "504"} <= set(answers)
-            assert "Retry-After" in answers["503"]["headers"]
-            names_one = "{" in path or (path, method) == (INVOKE, "post")
-            assert ("404" in answers) is names_one
+            responses = operation["responses"]
+            assert {"400", "500", "503", "504"} <= set(responses)
+            assert "Retry-After" in responses["503"]["headers"]
+            names_object = "{" in path or (path, method) == (INVOKE, "post")
+            assert ("404" in responses) is names_object
 
 
-def test_every_route_that_asks_for_a_token_says_so(made: dict[str, Any]) -> None:
-    for path, methods in made["paths"].items():
+def test_every_route_that_requires_a_token_documents_it(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
         for operation in methods.values():
-            is_guarded = required_role(path) is not None
-            assert operation.get("security") == ([{"token": []}] if is_guarded else None)
-            assert ({"401", "403"} <= operation["responses"].keys()) is is_guarded
-    assert made["securityDefinitions"]["token"]["name"] == "Authorization"
+            requires_token = required_role(path) is not None
+            assert operation.get("security") == ([{"token": []}] if requires_token else None)
+            assert ({"401", "403"} <= operation["responses"].keys()) is requires_token
+    assert document["securityDefinitions"]["token"]["name"] == "Authorization"
 
 
-def test_failures_with_one_status_are_all_named(made: dict[str, object]) -> None:
-    paths = made["paths"]
+def test_all_errors_of_one_status_are_described(document: dict[str, object]) -> None:
+    paths = document["paths"]
     assert isinstance(paths, dict)
-    said = paths["/api/v1/gpu-units"]["post"]["responses"]["409"]["description"]
+    description = paths["/api/v1/gpu-units"]["post"]["responses"]["409"]["description"]
     for code in ("operation_conflict", "already_exists", "insufficient_capacity", "conflict"):
-        assert f"`{code}`" in said
+        assert f"`{code}`" in description
 
 
-def test_failures_with_one_status_all_have_an_example(made: dict[str, Any]) -> None:
-    refused = made["paths"]["/api/v1/gpu-units"]["post"]["responses"]["409"]
-    in_the_text = re.findall(r"Example: `(.*?)`\.", refused["description"])
-    shown = [refused["examples"]["application/json"], *map(json.loads, in_the_text)]
-    codes = [each["error"]["code"] for each in shown]
+def test_all_errors_of_one_status_have_an_example(document: dict[str, Any]) -> None:
+    conflict = document["paths"]["/api/v1/gpu-units"]["post"]["responses"]["409"]
+    in_description = re.findall(r"Example: `(.*?)`\.", conflict["description"])
+    examples = [conflict["examples"]["application/json"], *map(json.loads, in_description)]
+    codes = [example["error"]["code"] for example in examples]
     assert codes == ["operation_conflict", "already_exists", "insufficient_capacity", "conflict"]
-    for each in shown:
-        check(each, refused["schema"], made["definitions"])
+    for example in examples:
+        check_example(example, conflict["schema"], document["definitions"])

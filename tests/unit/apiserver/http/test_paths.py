@@ -1,4 +1,4 @@
-"""Tests of URL paths: each path leads back to its resource."""
+"""Tests of URL paths: each path identifies its resource."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from apiserver.http import paths
 
 
 @pytest.mark.parametrize(
-    ("operation_id", "place"),
+    ("operation_id", "segment"),
     [
         ("order-4711", "order-4711"),
         ("fn/uid/3", "fn%2Fuid%2F3"),
@@ -17,5 +17,5 @@ from apiserver.http import paths
         ("v1.2", "v1.2"),
     ],
 )
-def test_an_operation_id_is_one_segment_of_a_path(operation_id: str, place: str) -> None:
-    assert paths.job_path(operation_id) == f"/api/v1/operator/jobs/{place}"
+def test_an_operation_id_becomes_one_segment_of_a_path(operation_id: str, segment: str) -> None:
+    assert paths.job_path(operation_id) == f"/api/v1/operator/jobs/{segment}"

@@ -29,7 +29,7 @@ def read(schema: QuerySchema[Any], query: str) -> object:
 def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
     with pytest.raises(InvalidRequestError) as caught:
         read(schema, query)
-    return [tuple(each) for each in caught.value.details]  # type: ignore[misc]
+    return [tuple(detail) for detail in caught.value.details]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def details(schema: QuerySchema[Any], query: str) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object) -> None:
+def test_valid_parameters_are_parsed(schema: QuerySchema[Any], query: str, value: object) -> None:
     assert read(schema, query) == value
 
 
@@ -145,13 +145,13 @@ def test_parameters_are_read(schema: QuerySchema[Any], query: str, value: object
         (JobsQuerySchema(), "phase=Failed", [("query.phase", "there is no such parameter")]),
     ],
 )
-def test_every_problem_is_named(
+def test_every_problem_of_a_query_is_reported(
     schema: QuerySchema[Any], query: str, problems: list[tuple[str, str]]
 ) -> None:
     assert details(schema, query) == problems
 
 
-def test_a_route_without_parameters_takes_none() -> None:
+def test_a_route_without_parameters_refuses_parameters() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         require_no_query(make_mocked_request("GET", "/?verbose=1"))
     assert caught.value.details == (ErrorDetail("query.verbose", "there is no such parameter"),)

@@ -5,15 +5,15 @@ import pytest
 from apiserver.http.request_id import choose_request_id
 
 
-def made() -> str:
-    return "made"
+def make_id() -> str:
+    return "new-id"
 
 
-@pytest.mark.parametrize("given", ["a", "x" * 128, "A-z_0.9"])
-def test_a_valid_request_id_is_kept(given: str) -> None:
-    assert choose_request_id(given, made) == given
+@pytest.mark.parametrize("sent_id", ["a", "x" * 128, "A-z_0.9"])
+def test_a_valid_request_id_is_kept(sent_id: str) -> None:
+    assert choose_request_id(sent_id, make_id) == sent_id
 
 
-@pytest.mark.parametrize("given", [None, "", "x" * 129, "a b", "a\n", "a=b", "caf\u00e9", "a/b"])
-def test_an_invalid_request_id_is_replaced(given: str | None) -> None:
-    assert choose_request_id(given, made) == "made"
+@pytest.mark.parametrize("sent_id", [None, "", "x" * 129, "a b", "a\n", "a=b", "caf\u00e9", "a/b"])
+def test_an_invalid_request_id_is_replaced(sent_id: str | None) -> None:
+    assert choose_request_id(sent_id, make_id) == "new-id"

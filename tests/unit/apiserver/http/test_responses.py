@@ -1,4 +1,4 @@
-"""Tests of error responses: all have one shape."""
+"""Tests of error responses: all have the same format."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ def body(response: web.Response) -> object:
     return json.loads(response.text)
 
 
-def test_a_failure_has_a_code_and_a_message() -> None:
+def test_an_error_response_has_a_code_and_a_message() -> None:
     response = failure(ServiceUnavailableError("Kubernetes is down", retry_after=5))
     assert response.status == 503
     assert response.headers["Retry-After"] == "5"
@@ -26,7 +26,7 @@ def test_a_failure_has_a_code_and_a_message() -> None:
     }
 
 
-def test_problems_are_listed_by_field() -> None:
+def test_an_error_response_lists_problems_by_field() -> None:
     response = failure(
         InvalidRequestError("bad", details=(ErrorDetail("spec.name", "is missing"),))
     )
@@ -55,19 +55,19 @@ def test_aiohttp_errors_get_a_json_error_response(
     error: web.HTTPException, status: int, code: str
 ) -> None:
     response = http_exception_failure(error)
-    answered = body(response)
-    assert isinstance(answered, dict)
-    assert (response.status, answered["error"]["code"]) == (status, code)
+    response_body = body(response)
+    assert isinstance(response_body, dict)
+    assert (response.status, response_body["error"]["code"]) == (status, code)
 
 
-def test_a_wrong_method_is_answered_with_the_right_ones() -> None:
+def test_a_response_to_an_unsupported_method_has_the_allow_header() -> None:
     assert (
         http_exception_failure(web.HTTPMethodNotAllowed("PUT", ["GET", "HEAD"])).headers["Allow"]
         == "GET,HEAD"
     )
 
 
-async def test_a_bug_is_answered_without_internals_and_logged_with_them(
+async def test_an_unexpected_error_is_logged_in_full_and_hidden_from_the_caller(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def broken(_: web.Request) -> web.StreamResponse:
@@ -82,7 +82,7 @@ async def test_a_bug_is_answered_without_internals_and_logged_with_them(
     assert line.exc_info is not None
 
 
-async def test_a_kubernetes_error_is_logged_in_full_and_answered_without_internals(
+async def test_a_kubernetes_error_is_logged_in_full_and_hidden_from_the_caller(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def down(_: web.Request) -> web.StreamResponse:

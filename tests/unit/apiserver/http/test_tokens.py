@@ -8,35 +8,35 @@ from apiserver.http.tokens import POLL_SECONDS, InvalidTokensError, Role, TokenF
 from shared.config.loader import ConfigurationError
 from tests.support.clocks.auto_advance_clock import AutoAdvanceClock
 
-OPERATORS, TENANTS, BOTHS = "operators-own-token", "tenants.own_token~1==", "a-token-for-both"
+OPERATORS, TENANTS, BOTH = "token-of-operators", "token_of.tenants~1==", "a-token-for-both"
 TEXT = f"""
 # of the pipeline
 operator {OPERATORS}
   tenant-control-plane \t {TENANTS}
-operator {BOTHS}
-tenant-control-plane {BOTHS}
+operator {BOTH}
+tenant-control-plane {BOTH}
 """
 
 
 @pytest.mark.parametrize(
-    ("given", "roles"),
+    ("token", "roles"),
     [
         (OPERATORS, {Role.OPERATOR}),
         (TENANTS, {Role.TENANT_CONTROL_PLANE}),
-        (BOTHS, set(Role)),
+        (BOTH, set(Role)),
         *((text, set()) for text in ("", OPERATORS[:-1], OPERATORS.upper(), "ö", "\udc80", "#")),
     ],
 )
-def test_a_token_is_good_for_the_roles_of_its_lines(given: str, roles: set[Role]) -> None:
-    assert TokenSet.parse(TEXT).roles_of(given) == roles
+def test_a_token_has_the_roles_of_its_lines(token: str, roles: set[Role]) -> None:
+    assert TokenSet.parse(TEXT).roles_of(token) == roles
 
 
-def test_tokens_themselves_are_not_kept() -> None:
+def test_tokens_are_not_kept_in_plain_text() -> None:
     assert OPERATORS not in repr(TokenSet.parse(TEXT))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "contains no token"),
         ("# operator none-of-the-tokens", "contains no token"),
@@ -47,10 +47,10 @@ def test_tokens_themselves_are_not_kept() -> None:
         (f"operator {OPERATORS}ö", "the token of line 1 must have at least 16"),
     ],
 )
-def test_a_malformed_token_file_is_refused_by_line(text: str, said: str) -> None:
-    with pytest.raises(InvalidTokensError, match=said) as refused:
+def test_a_malformed_token_file_is_refused_with_the_line_number(text: str, message: str) -> None:
+    with pytest.raises(InvalidTokensError, match=message) as caught:
         TokenSet.parse(text)
-    assert OPERATORS not in str(refused.value)
+    assert OPERATORS not in str(caught.value)
 
 
 OLD, NEW = "the-old-operator-token", "the-new-operator-token"
@@ -63,43 +63,43 @@ def _path(tmp_path: Path) -> Path:
     return path
 
 
-def hold(path: Path, content: bytes | None) -> None:
-    """Write the content to the file; delete the file if the content is None."""
+def replace_file(path: Path, content: bytes | None) -> None:
+    """Write the content to a new file; only delete the file if the content is None."""
     path.unlink()
     if content is not None:
         path.write_bytes(content)
 
 
-def after(looks: int) -> AutoAdvanceClock:
-    return AutoAdvanceClock(end_seconds=looks * POLL_SECONDS)
+def clock_for_polls(count: int) -> AutoAdvanceClock:
+    return AutoAdvanceClock(end_seconds=count * POLL_SECONDS)
 
 
-async def test_a_token_that_is_replaced_is_good_no_longer(path: Path) -> None:
-    file = TokenFile(str(path), clock := after(1))
-    hold(path, f"operator {NEW}\n".encode())
+async def test_a_replaced_token_is_no_longer_accepted(path: Path) -> None:
+    file = TokenFile(str(path), clock := clock_for_polls(1))
+    replace_file(path, f"operator {NEW}\n".encode())
     await clock.run_to_end(file.run())
     assert file.tokens.roles_of(NEW) == {Role.OPERATOR}
     assert not file.tokens.roles_of(OLD)
 
 
-@pytest.mark.parametrize("held", [None, b"", b"operator short", b"\xff"])
+@pytest.mark.parametrize("content", [None, b"", b"operator short", b"\xff"])
 async def test_an_invalid_token_file_is_logged_once_and_keeps_the_old_tokens(
-    path: Path, held: bytes | None, caplog: pytest.LogCaptureFixture
+    path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    file = TokenFile(str(path), clock := after(3))
-    hold(path, held)
+    file = TokenFile(str(path), clock := clock_for_polls(3))
+    replace_file(path, content)
     await clock.run_to_end(file.run())
     assert file.tokens.roles_of(OLD) == {Role.OPERATOR}
-    assert [each.message for each in caplog.records] == ["tokens_not_read"]
+    assert [record.message for record in caplog.records] == ["tokens_not_read"]
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("content", "message"),
     [(None, "cannot be read: No such"), (b"operator", "line 1"), (b"\xff", "is not UTF-8")],
 )
 def test_an_invalid_token_file_at_the_start_is_a_configuration_error(
-    path: Path, held: bytes | None, said: str
+    path: Path, content: bytes | None, message: str
 ) -> None:
-    hold(path, held)
-    with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {said}"):
+    replace_file(path, content)
+    with pytest.raises(ConfigurationError, match=rf"auth.tokensFile: '.*': {message}"):
         TokenFile(str(path), AutoAdvanceClock())

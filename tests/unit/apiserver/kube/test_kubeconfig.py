@@ -1,4 +1,4 @@
-"""Tests of kubeconfig: every way to name an identity works, and errors explain bad files."""
+"""Tests of kubeconfig: every kind of credentials works, and errors explain invalid files."""
 
 import json
 import sys
@@ -24,12 +24,12 @@ def write(directory: Path, user: dict[str, Any], **cluster: Any) -> Path:
     return path
 
 
-async def test_a_token_is_sent_as_a_bearer(tmp_path: Path) -> None:
-    access = await load_kubeconfig(write(tmp_path, {"token": "secret"}))
-    assert (access.server, access.authorization) == ("http://127.0.0.1:1", "Bearer secret")
+async def test_a_token_becomes_a_bearer_authorization(tmp_path: Path) -> None:
+    config = await load_kubeconfig(write(tmp_path, {"token": "secret"}))
+    assert (config.server, config.authorization) == ("http://127.0.0.1:1", "Bearer secret")
 
 
-async def test_a_token_file_is_read_each_time_and_its_newline_dropped(tmp_path: Path) -> None:
+async def test_a_token_file_is_read_at_each_load_without_its_newline(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("first\n")
     path = write(tmp_path, {"tokenFile": "token"})  # relative to the kubeconfig
     first = await load_kubeconfig(path)
@@ -38,20 +38,20 @@ async def test_a_token_file_is_read_each_time_and_its_newline_dropped(tmp_path: 
     assert (first.authorization, second.authorization) == ("Bearer first", "Bearer second")
 
 
-async def test_an_exec_plugin_is_asked_for_the_token(tmp_path: Path) -> None:
+async def test_an_exec_plugin_provides_the_token(tmp_path: Path) -> None:
     version = "client.authentication.k8s.io/v1"
     credential = {"apiVersion": version, "kind": "ExecCredential", "status": {"token": "plugged"}}
     command = {"command": sys.executable, "args": ["-c", f"print('{json.dumps(credential)}')"]}
-    access = await load_kubeconfig(write(tmp_path, {"exec": {"apiVersion": version, **command}}))
-    assert access.authorization == "Bearer plugged"
+    config = await load_kubeconfig(write(tmp_path, {"exec": {"apiVersion": version, **command}}))
+    assert config.authorization == "Bearer plugged"
 
 
 async def test_a_user_without_a_token_has_no_authorization_header(tmp_path: Path) -> None:
-    access = await load_kubeconfig(write(tmp_path, {}))
-    assert access.authorization is None
+    config = await load_kubeconfig(write(tmp_path, {}))
+    assert config.authorization is None
 
 
-async def test_a_token_is_not_shown_when_an_access_is_printed(tmp_path: Path) -> None:
+async def test_a_token_is_not_part_of_the_repr_of_a_config(tmp_path: Path) -> None:
     assert "secret" not in repr(await load_kubeconfig(write(tmp_path, {"token": "secret"})))
 
 
@@ -64,19 +64,19 @@ MALFORMED = (
 
 
 @pytest.mark.parametrize("text", MALFORMED)
-async def test_a_malformed_file_is_bad_configuration(tmp_path: Path, text: str) -> None:
+async def test_a_malformed_kubeconfig_is_a_configuration_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text(text)
     with pytest.raises(ConfigurationError, match=f"kubeconfig: {path}: cannot be used: "):
         await load_kubeconfig(path)
 
 
-async def test_a_missing_file_is_named(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_kubeconfig_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"kubeconfig: .*absent: there is no such file"):
         await load_kubeconfig(tmp_path / "absent")
 
 
-async def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
+async def test_the_error_for_a_missing_token_file_names_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, {"tokenFile": "absent"})
     with pytest.raises(ConfigurationError, match="absent: there is no such file"):
         await load_kubeconfig(path)
@@ -89,24 +89,26 @@ async def test_an_invalid_certificate_authority_is_a_configuration_error(tmp_pat
         await load_kubeconfig(write(tmp_path, {"token": "t"}, **https))
 
 
-async def test_an_exec_plugin_that_fails_is_quoted(tmp_path: Path) -> None:
+async def test_the_error_of_a_failed_exec_plugin_is_quoted(tmp_path: Path) -> None:
     plugin = {"apiVersion": "v1", "command": sys.executable, "args": ["-c", "exit('no login')"]}
     with pytest.raises(ConfigurationError, match="no login"):
         await load_kubeconfig(write(tmp_path, {"exec": plugin}))
 
 
-async def test_a_configured_kubeconfig_wins_over_the_pod_account(tmp_path: Path) -> None:
+async def test_a_configured_kubeconfig_takes_precedence_over_the_service_account(
+    tmp_path: Path,
+) -> None:
     load = config_loader(
         str(write(tmp_path, {})), {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path
     )
     assert (await load()).server == "http://127.0.0.1:1"
 
 
-async def test_the_environment_names_the_default(tmp_path: Path) -> None:
+async def test_the_variable_kubeconfig_names_the_default_file(tmp_path: Path) -> None:
     load = config_loader("", {"KUBECONFIG": f":/absent:{write(tmp_path, {})}"}, tmp_path)
     assert (await load()).server == "http://127.0.0.1:1"
 
 
-def test_no_cluster_at_all_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_cluster_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"no cluster is configured: .*Set kubeconfig"):
         config_loader("", {}, tmp_path)

@@ -13,30 +13,35 @@ from apiserver.kube.resources import GPU_UNITS, OPERATIONS
 UNITS = "/apis/runtime.lokiwager.io/v1alpha1/namespaces/here/gpuunits"
 
 
-def test_a_creation_says_of_what_type_and_who_writes() -> None:
-    made = request.create_request(GPU_UNITS, "here", {"spec": {}})
+def test_a_create_request_has_the_type_and_the_field_manager() -> None:
+    kube_request = request.create_request(GPU_UNITS, "here", {"spec": {}})
     body = b'{"apiVersion":"runtime.lokiwager.io/v1alpha1","kind":"GPUUnit","spec":{}}'
-    assert (str(made), made.body) == (f"POST {UNITS}", body)
-    assert made.query == {"fieldManager": "gpu-runtime-api"}
+    assert (str(kube_request), kube_request.body) == (f"POST {UNITS}", body)
+    assert kube_request.query == {"fieldManager": "gpu-runtime-api"}
 
 
-def test_a_patch_is_a_merge_patch() -> None:
-    made = request.patch_request(OPERATIONS, "here", "one", {"status": None}, "status")
-    assert made.path.endswith("/operations/one/status")
-    assert (made.method, made.media_type) == ("PATCH", "application/merge-patch+json")
-    assert made.query == {"fieldManager": "gpu-runtime-api"}
+def test_a_patch_request_is_a_merge_patch() -> None:
+    kube_request = request.patch_request(OPERATIONS, "here", "one", {"status": None}, "status")
+    assert kube_request.path.endswith("/operations/one/status")
+    assert (kube_request.method, kube_request.media_type) == (
+        "PATCH",
+        "application/merge-patch+json",
+    )
+    assert kube_request.query == {"fieldManager": "gpu-runtime-api"}
 
 
-def test_a_deletion_carries_its_conditions() -> None:
-    made = request.delete_request(GPU_UNITS, "here", "one", {"uid": "u", "resourceVersion": ""})
-    options = msgspec.json.decode(made.body or b"")
-    assert str(made) == f"DELETE {UNITS}/one"
+def test_a_delete_request_has_its_preconditions() -> None:
+    kube_request = request.delete_request(
+        GPU_UNITS, "here", "one", {"uid": "u", "resourceVersion": ""}
+    )
+    options = msgspec.json.decode(kube_request.body or b"")
+    assert str(kube_request) == f"DELETE {UNITS}/one"
     assert options["propagationPolicy"] == "Background"
     assert options["preconditions"] == {"uid": "u"}
 
 
 @pytest.mark.parametrize(
-    ("selection", "query"),
+    ("list_options", "query"),
     [
         (ListOptions(), {}),
         (
@@ -52,12 +57,14 @@ def test_a_deletion_carries_its_conditions() -> None:
         (ListOptions(from_cache=True, continue_token="t"), {"continue": "t"}),  # noqa: S106 - no password
     ],
 )
-def test_a_list_asks_for_what_is_selected(selection: ListOptions, query: dict[str, str]) -> None:
-    made = request.list_request(GPU_UNITS, "here", selection)
-    assert (str(made), made.query) == (f"GET {UNITS}", query)
+def test_a_list_request_has_the_parameters_of_its_options(
+    list_options: ListOptions, query: dict[str, str]
+) -> None:
+    kube_request = request.list_request(GPU_UNITS, "here", list_options)
+    assert (str(kube_request), kube_request.query) == (f"GET {UNITS}", query)
 
 
-def test_a_watch_is_of_one_object_and_ends_by_itself() -> None:
+def test_a_watch_request_selects_one_object_and_has_a_timeout() -> None:
     assert request.watch_request(GPU_UNITS, "here", "one", "7").query == {
         "watch": "true",
         "fieldSelector": "metadata.name=one",
@@ -67,7 +74,7 @@ def test_a_watch_is_of_one_object_and_ends_by_itself() -> None:
     }
 
 
-MAKERS: list[Callable[[str], request.KubeRequest]] = [
+BUILDERS: list[Callable[[str], request.KubeRequest]] = [
     lambda name: request.get_request(GPU_UNITS, "here", name),
     lambda name: request.get_request(GPU_UNITS, name, "one"),
     lambda name: request.list_request(GPU_UNITS, name, ListOptions()),
@@ -78,15 +85,15 @@ MAKERS: list[Callable[[str], request.KubeRequest]] = [
 ]
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("build", BUILDERS)
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a%2fb", "a,b=c", "a\n", "\ud800"])
-def test_an_invalid_name_makes_no_call(
-    make: Callable[[str], request.KubeRequest], name: str
+def test_a_request_with_an_invalid_name_is_not_built(
+    build: Callable[[str], request.KubeRequest], name: str
 ) -> None:
     with pytest.raises(kube_errors.NotFoundError, match="no such object"):
-        make(name)
+        build(name)
 
 
-def test_a_body_that_is_no_unicode_makes_no_call() -> None:
+def test_a_request_with_invalid_unicode_is_not_built() -> None:
     with pytest.raises(kube_errors.InvalidError, match="not Unicode"):
         request.create_request(GPU_UNITS, "here", {"a": "\ud800"})

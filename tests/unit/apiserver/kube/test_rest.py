@@ -12,7 +12,7 @@ from apiserver.kube.rest import LineStream, is_delay_seconds, request_headers, r
 
 
 @pytest.mark.parametrize(
-    ("answer", "pause"),
+    ("response", "pause"),
     [
         (KubeResponse(429, b"", 0), 0),
         (KubeResponse(429, b"", 1), 1),
@@ -22,14 +22,14 @@ from apiserver.kube.rest import LineStream, is_delay_seconds, request_headers, r
         (KubeResponse(200, b"", 1), None),
     ],
 )
-def test_a_busy_server_that_asks_for_a_short_pause_gets_it(
-    answer: KubeResponse, pause: int | None
+def test_only_a_short_retry_after_of_a_429_is_a_retry_pause(
+    response: KubeResponse, pause: int | None
 ) -> None:
-    assert retry_pause(answer) == pause
+    assert retry_pause(response) == pause
 
 
 @pytest.mark.parametrize(
-    ("text", "is_one"),
+    ("text", "is_valid"),
     [
         ("0", True),
         ("120", True),
@@ -41,52 +41,52 @@ def test_a_busy_server_that_asks_for_a_short_pause_gets_it(
         ("9" * 5000, False),
     ],
 )
-def test_a_pause_is_a_number_of_seconds(text: str, is_one: bool) -> None:
-    assert is_delay_seconds(text) is is_one
+def test_only_a_number_of_seconds_is_a_valid_retry_after(text: str, is_valid: bool) -> None:
+    assert is_delay_seconds(text) is is_valid
 
 
-def test_a_patch_says_of_which_kind_it_is() -> None:
-    call = KubeRequest("PATCH", "/x", {}, b"{}", MERGE_PATCH_MEDIA_TYPE)
-    assert request_headers(RestConfig("https://k8s", "Bearer t"), call) == {
+def test_a_patch_request_has_its_content_type() -> None:
+    request = KubeRequest("PATCH", "/x", {}, b"{}", MERGE_PATCH_MEDIA_TYPE)
+    assert request_headers(RestConfig("https://k8s", "Bearer t"), request) == {
         "Accept": "application/json",
         "Authorization": "Bearer t",
         "Content-Type": "application/merge-patch+json",
     }
 
 
-def test_a_call_without_body_or_credentials_sends_neither() -> None:
+def test_a_get_request_without_credentials_has_only_the_accept_header() -> None:
     assert request_headers(RestConfig("http://k8s"), KubeRequest("GET", "/x")) == {
         "Accept": "application/json"
     }
 
 
-class Chunks:
+class ChunkedResponse:
     """Response that arrives in chunks."""
 
-    def __init__(self, *pieces: bytes | Exception) -> None:
-        self._pieces = list(pieces)
+    def __init__(self, *chunks: bytes | Exception) -> None:
+        self._chunks = list(chunks)
         self.content = self
 
     async def readany(self) -> bytes:
-        piece = self._pieces.pop(0) if self._pieces else b""
-        if isinstance(piece, Exception):
-            raise piece
-        return piece
+        chunk = self._chunks.pop(0) if self._chunks else b""
+        if isinstance(chunk, Exception):
+            raise chunk
+        return chunk
 
 
-def a_stream(*pieces: bytes | Exception) -> LineStream:
-    return LineStream("https://k8s", cast(aiohttp.ClientResponse, Chunks(*pieces)))
+def new_stream(*chunks: bytes | Exception) -> LineStream:
+    return LineStream("https://k8s", cast(aiohttp.ClientResponse, ChunkedResponse(*chunks)))
 
 
-async def batches(stream: LineStream) -> list[list[bytes]]:
-    found = []
+async def read_all(stream: LineStream) -> list[list[bytes]]:
+    batches = []
     while (lines := await stream.read_lines()) is not None:
-        found.append(lines)
-    return found
+        batches.append(lines)
+    return batches
 
 
 @pytest.mark.parametrize(
-    ("pieces", "lines"),
+    ("chunks", "batches"),
     [
         ((b"a\n",), [[b"a"]]),
         ((b"a\nb\n",), [[b"a", b"b"]]),
@@ -97,16 +97,16 @@ async def batches(stream: LineStream) -> list[list[bytes]]:
     ],
 )
 async def test_chunks_are_joined_to_lines(
-    pieces: tuple[bytes, ...], lines: list[list[bytes]]
+    chunks: tuple[bytes, ...], batches: list[list[bytes]]
 ) -> None:
-    assert await batches(a_stream(*pieces)) == lines
+    assert await read_all(new_stream(*chunks)) == batches
 
 
 @pytest.mark.parametrize(
     "error", [aiohttp.ClientPayloadError("cut"), ConnectionResetError(), TimeoutError()]
 )
-async def test_a_stream_that_breaks_is_unreachable(error: Exception) -> None:
-    stream = a_stream(b"a\n", error)
+async def test_a_broken_stream_raises_an_unreachable_error(error: Exception) -> None:
+    stream = new_stream(b"a\n", error)
     assert await stream.read_lines() == [b"a"]
     with pytest.raises(kube_errors.UnreachableError):
         await stream.read_lines()

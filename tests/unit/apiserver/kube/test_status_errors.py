@@ -1,4 +1,4 @@
-"""Tests of the error for each error response: messages help, and contain no secrets."""
+"""Tests of the error for each error response: messages say what to check, without secrets."""
 
 import msgspec
 import pytest
@@ -12,14 +12,14 @@ GET = KubeRequest("GET", "/apis/x/units/one")
 POST = KubeRequest("POST", "/apis/x/units", {"secret": "query"}, b"secret body")
 
 
-def a_status(message: str = "no", reason: str = "", **more: object) -> bytes:
+def status_body(message: str = "no", reason: str = "", **more: object) -> bytes:
     return msgspec.json.encode({"kind": "Status", "message": message, "reason": reason, **more})
 
 
-def refusal(
-    status: int, body: bytes = b"", call: KubeRequest = GET, retry_after: int | None = None
+def error_for(
+    status: int, body: bytes = b"", request: KubeRequest = GET, retry_after: int | None = None
 ) -> kube_errors.KubeError:
-    return error_from_response(SERVER, call, KubeResponse(status, body, retry_after))
+    return error_from_response(SERVER, request, KubeResponse(status, body, retry_after))
 
 
 @pytest.mark.parametrize(
@@ -43,58 +43,60 @@ def refusal(
         (302, "", kube_errors.UnexpectedResponseError),
     ],
 )
-def test_a_refusal_is_known_by_its_code_and_reason(
+def test_the_error_class_follows_from_the_code_and_the_reason(
     status: int, reason: str, kind: type[kube_errors.KubeError]
 ) -> None:
-    error = refusal(status, a_status(reason=reason))
+    error = error_for(status, status_body(reason=reason))
     assert type(error) is kind
     assert str(error).startswith(f"{SERVER} answered {GET} with {status}: ")
 
 
 def test_a_404_of_a_create_means_a_missing_namespace() -> None:
-    error = refusal(404, a_status('namespaces "x" not found', "NotFound"), POST)
+    error = error_for(404, status_body('namespaces "x" not found', "NotFound"), POST)
     assert type(error) is kube_errors.UnexpectedResponseError
 
 
-def test_a_creation_that_collides_over_a_quota_can_be_tried_again() -> None:
-    said = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
-    assert type(refusal(409, a_status(said, "Conflict"), POST)) is kube_errors.ThrottledError
+def test_a_create_that_conflicts_over_a_quota_can_be_retried() -> None:
+    message = 'Operation cannot be fulfilled on resourcequotas "q": the object has been modified'
+    assert (
+        type(error_for(409, status_body(message, "Conflict"), POST)) is kube_errors.ThrottledError
+    )
 
 
-def test_a_full_quota_keeps_what_the_server_said_of_it() -> None:
-    said = 'units "x" is forbidden: exceeded quota: q, requested: a=1, used: a=5, limited: a=5'
-    error = refusal(403, a_status(said, "Forbidden"))
+def test_an_exceeded_quota_keeps_the_message_of_the_server() -> None:
+    message = 'units "x" is forbidden: exceeded quota: q, requested: a=1, used: a=5, limited: a=5'
+    error = error_for(403, status_body(message, "Forbidden"))
     assert isinstance(error, kube_errors.QuotaExceededError)
     assert error.message == "exceeded quota: q, requested: a=1, used: a=5, limited: a=5"
 
 
-def test_a_rejection_names_the_fields_in_the_log_and_their_values_to_the_sender_only() -> None:
+def test_an_invalid_request_shows_the_values_of_fields_only_to_its_caller() -> None:
     causes = [{"field": "spec.envs[0].value", "message": "Invalid value: hunter2"}, {"reason": "x"}]
-    said = "spec.envs[0].value: Invalid value: hunter2"
-    error = refusal(422, a_status(said, "Invalid", details={"causes": causes}), POST)
+    message = "spec.envs[0].value: Invalid value: hunter2"
+    error = error_for(422, status_body(message, "Invalid", details={"causes": causes}), POST)
     assert isinstance(error, kube_errors.InvalidError)
-    assert error.message == said
+    assert error.message == message
     assert str(error) == f"{SERVER} answered {POST} with 422: Invalid spec.envs[0].value."
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429, 500])
-def test_query_and_body_of_a_call_are_in_no_message(status: int) -> None:
-    assert "secret" not in str(refusal(status, a_status(), POST))
+def test_no_message_contains_the_query_or_the_body(status: int) -> None:
+    assert "secret" not in str(error_for(status, status_body(), POST))
 
 
-def test_a_busy_server_says_when() -> None:
-    error = refusal(429, a_status(), retry_after=7)
+def test_a_throttled_request_has_the_retry_after_of_the_server() -> None:
+    error = error_for(429, status_body(), retry_after=7)
     assert isinstance(error, kube_errors.ThrottledError)
     assert error.retry_after == 7
 
 
-def test_a_forbidden_call_repeats_what_the_server_said() -> None:
-    error = refusal(403, a_status('nodes is forbidden: User "api" cannot list'))
+def test_a_forbidden_request_quotes_the_message_of_the_server() -> None:
+    error = error_for(403, status_body('nodes is forbidden: User "api" cannot list'))
     assert 'with 403: nodes is forbidden: User "api" cannot list. Check' in str(error)
 
 
-def test_an_unknown_caller_is_told_to_check_the_credentials() -> None:
-    error = refusal(401, a_status("Unauthorized"))
+def test_an_unauthorized_request_advises_to_check_the_credentials() -> None:
+    error = error_for(401, status_body("Unauthorized"))
     assert str(error).endswith("Check the token or certificate in kubeconfig.")
 
 
@@ -108,13 +110,13 @@ def test_an_unknown_caller_is_told_to_check_the_credentials() -> None:
         (b'"\xff"', '"\ufffd".'),
     ],
 )
-def test_a_body_that_is_no_status_is_shown_as_text(body: bytes, shown: str) -> None:
-    error = refusal(502, body)
+def test_a_body_that_is_not_a_status_is_quoted_as_text(body: bytes, shown: str) -> None:
+    error = error_for(502, body)
     assert isinstance(error, kube_errors.ServerError)
     assert f"with 502: {shown}" in str(error)
 
 
 @pytest.mark.parametrize("status", [500, 422])
-def test_a_huge_body_is_cut(status: int) -> None:
-    assert len(str(refusal(status, b"x" * 100_000))) < 500
-    assert len(str(refusal(status, b"[" * 100_000))) < 500
+def test_a_large_body_is_truncated(status: int) -> None:
+    assert len(str(error_for(status, b"x" * 100_000))) < 500
+    assert len(str(error_for(status, b"[" * 100_000))) < 500

@@ -16,7 +16,7 @@ from apiserver.kube.resources import GPU_UNITS
 SERVER = "https://10.0.0.1:6443"
 
 
-def test_a_connection_refused_says_where_and_what_to_check() -> None:
+def test_a_refused_connection_names_the_server_and_what_to_check() -> None:
     error = transport_errors.unreachable_error(
         SERVER, ConnectionRefusedError(111, "Connection refused")
     )
@@ -26,16 +26,19 @@ def test_a_connection_refused_says_where_and_what_to_check() -> None:
     )
 
 
-def a_certificate_error() -> ssl.SSLCertVerificationError:
+def new_certificate_error() -> ssl.SSLCertVerificationError:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
     error.verify_message = "self-signed certificate"
     return error
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
-        (a_certificate_error(), "not trusted: self-signed certificate. Check the certificate auth"),
+        (
+            new_certificate_error(),
+            "not trusted: self-signed certificate. Check the certificate auth",
+        ),
         (ConnectionResetError(104, "any text"), "cannot be reached: Connection reset by peer. "),
         (OSError(None, "Name or service not known"), "reached: Name or service not known. Check"),
         (aiohttp.ServerDisconnectedError(), "cannot be reached: Server disconnected. Check that"),
@@ -43,9 +46,9 @@ def a_certificate_error() -> ssl.SSLCertVerificationError:
     ],
 )
 def test_a_broken_connection_is_described_by_its_innermost_cause(
-    error: Exception, said: str
+    error: Exception, message: str
 ) -> None:
-    assert said in str(transport_errors.unreachable_error(SERVER, error))
+    assert message in str(transport_errors.unreachable_error(SERVER, error))
 
 
 def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
@@ -54,19 +57,19 @@ def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
     error = aiohttp.ClientHttpProxyError(
         request, (), status=407, message="Proxy Authentication Required"
     )
-    told = str(transport_errors.unreachable_error(SERVER, error))
-    assert "cannot be reached: 407 Proxy Authentication Required. Check" in told
-    assert "hunter2" not in told
+    message = str(transport_errors.unreachable_error(SERVER, error))
+    assert "cannot be reached: 407 Proxy Authentication Required. Check" in message
+    assert "hunter2" not in message
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b'{"metadata": 1}', b'"\xff"', b'{"metadata":{},"spec":' + b"[" * 9999]
 )
-def test_an_answer_that_is_something_else_is_unfit(body: bytes) -> None:
-    with pytest.raises(DECODE_ERRORS) as found:
+def test_a_response_that_is_not_an_object_is_unexpected(body: bytes) -> None:
+    with pytest.raises(DECODE_ERRORS) as caught:
         decoding.decode_object(GPU_UNITS, body)
     error = transport_errors.unreadable_response_error(
-        SERVER, KubeRequest("PATCH", "/apis/x"), found.value
+        SERVER, KubeRequest("PATCH", "/apis/x"), caught.value
     )
     assert isinstance(error, kube_errors.UnexpectedResponseError)
     assert "answered PATCH /apis/x with a body that is not a Kubernetes object" in str(error)

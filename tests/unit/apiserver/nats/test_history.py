@@ -15,10 +15,10 @@ class Stream:
         self.sequences = sequences
         self.counts = 0
 
-    def below(self, top: int) -> "Stream":
-        return Stream({sequence for sequence in self.sequences if sequence < top})
+    def before(self, end: int) -> "Stream":
+        return Stream({sequence for sequence in self.sequences if sequence < end})
 
-    async def left_from(self, first: int) -> int:
+    async def count_from(self, first: int) -> int:
         self.counts += 1
         return sum(sequence >= first for sequence in self.sequences)
 
@@ -29,18 +29,18 @@ class Stream:
     st.integers(1, 50),
 )
 async def test_the_last_messages_are_found_anywhere_in_the_stream(
-    sequences: set[int], top: int, most: int
+    sequences: set[int], end: int, limit: int
 ) -> None:
-    stream = Stream(sequences).below(top)
-    first = await find_start_sequence(stream.left_from, 1, top, most)
-    left = sum(sequence >= first for sequence in stream.sequences)
-    assert left <= most
-    assert left * 2 >= min(most, len(stream.sequences)) or first == 1
+    stream = Stream(sequences).before(end)
+    first = await find_start_sequence(stream.count_from, 1, end, limit)
+    count = sum(sequence >= first for sequence in stream.sequences)
+    assert count <= limit
+    assert count * 2 >= min(limit, len(stream.sequences)) or first == 1
     assert stream.counts <= MAX_COUNTS
 
 
-async def test_a_few_old_messages_under_a_long_silence_are_found() -> None:
+async def test_a_few_messages_before_a_long_gap_are_found() -> None:
     stream = Stream(set(range(1, 11)))
-    first = await find_start_sequence(stream.left_from, 1, 10**9, 4)
-    assert 2 <= await stream.left_from(first) <= 4
+    first = await find_start_sequence(stream.count_from, 1, 10**9, 4)
+    assert 2 <= await stream.count_from(first) <= 4
     assert stream.counts <= MAX_COUNTS

@@ -12,7 +12,7 @@ from apiserver.nats.errors import (
 from apiserver.nats.replies import AlreadyStoredError, PublishAck, decode_reply
 
 
-def refused(code: int, description: str) -> bytes:
+def error_reply(code: int, description: str) -> bytes:
     return b'{"error": {"code": 503, "err_code": %d, "description": "%s"}, "seq": 0}' % (
         code,
         description.encode(),
@@ -36,16 +36,16 @@ def test_a_jetstream_error_is_mapped_to_its_exception(
     code: int, description: str, kind: type[QueueRejectedError]
 ) -> None:
     with pytest.raises(QueueRejectedError, match=description) as caught:
-        decode_reply(refused(code, description), PublishAck)
+        decode_reply(error_reply(code, description), PublishAck)
     assert type(caught.value) is kind
     assert not caught.value.is_uncertain
 
 
-def test_an_answer_that_cannot_be_read_proves_nothing() -> None:
+def test_an_unreadable_reply_is_an_uncertain_error() -> None:
     with pytest.raises(QueueError) as caught:
         decode_reply(b"<html>", PublishAck)
     assert caught.value.is_uncertain
 
 
-def test_a_stored_message_has_its_sequence() -> None:
+def test_the_ack_of_a_stored_message_has_its_sequence() -> None:
     assert decode_reply(b'{"stream": "S", "seq": 12}', PublishAck).seq == 12

@@ -29,5 +29,5 @@ def test_invalid_label_selectors_are_refused(text: str) -> None:
     assert not is_label_selector(text)
 
 
-def test_a_hostile_text_is_judged_quickly() -> None:
+def test_a_hostile_label_selector_is_checked_quickly() -> None:
     assert not is_label_selector("a in " + " " * 4000 + "(" * 1000)
