@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class APIProcess:
-    """A process that listens; its log is read only as far as the test has asked."""
+    """A process that listens; `wait_logged` reads its log up to the event that it waits for."""
 
     process: subprocess.Popen[str]
     port: int
@@ -53,7 +53,7 @@ class APIProcess:
         raise AssertionError(f"ended with {self.process.wait()} before it logged {event}")
 
     def stop(self, signal_number: signal.Signals = signal.SIGTERM) -> str:
-        """Ask the process to stop and return the rest of its log."""
+        """Send the stop signal, and return the rest of the log."""
         self.process.send_signal(signal_number)
         _, log = self.process.communicate(timeout=TIMEOUT_SECONDS)
         return log
@@ -84,8 +84,8 @@ def _command(*flags: str) -> list[str]:
 def _listening_port(process: subprocess.Popen[str]) -> int:
     assert process.stderr is not None
     for line in process.stderr:
-        if found := re.search(r"event=listening .*addr=\S+:(\d+)", line):
-            return int(found[1])
+        if match := re.search(r"event=listening .*addr=\S+:(\d+)", line):
+            return int(match[1])
     raise AssertionError(f"ended with {process.wait()} before it listened")
 
 

@@ -1,4 +1,4 @@
-"""The API against the document that it serves: every answer conforms, for any request."""
+"""The API against its OpenAPI document: every response conforms, for any request."""
 
 import asyncio
 import re
@@ -27,18 +27,18 @@ from tests.support.wait.eventually import eventually
 
 SEED = 20261116
 EXAMPLES = 25
-TOKEN = "good-for-both-roles"  # noqa: S105 - of no other API
+TOKEN = "token-for-both-roles"  # noqa: S105 - of no other API
 UNLOGGED = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
 INVOCATION = "/api/v1/serverless/invocations/{requestID}/{invocationID}"
 # Only a storage whose prepare has failed can be recovered, and no storage is prepared here; the
 # functions have no workers, so that no invocation has a result.
-UNREACHED = {
+UNTESTED = {
     ("POST", "/api/v1/gpu-storages/{name}/recover"),
     ("GET", f"{INVOCATION}/body"),
     ("POST", f"{INVOCATION}/redrive"),
 }
-# The document cannot express all that Kubernetes would refuse, so a request that the document
-# allows may be refused. A unit may be far from ready, and this test does not wait for units.
+# The document cannot express all rules of Kubernetes, so a request that the document allows may be
+# refused. A unit may be far from ready, and this test does not wait for units.
 # Swagger 2.0 defines media types per operation, not per response, so it cannot say that 204 has
 # none.
 SETTINGS = """
@@ -82,12 +82,12 @@ async def api(installation: IsolatedInstallation, tmp_path: Path) -> AsyncIterat
             auth={"tokensFile": str(tokens)},
         ) as product,
     ):
-        await stocked(product)
-        await an_invocation(product)
+        await seed_stock(product)
+        await create_invocation(product)
         yield product
 
 
-async def stocked(product: ProductProcess) -> None:
+async def seed_stock(product: ProductProcess) -> None:
     """Seed stock of the spec that the examples name.
 
     A unit can then be created even if stock units become ready slowly.
@@ -96,10 +96,10 @@ async def stocked(product: ProductProcess) -> None:
     seed = {"operationID": "contract", "specName": spec, "replicas": 2, "memory": "64Mi"}
     assert (await caller.post(http_paths.STOCK, seed)).status == 202
     ready = f"{http_paths.STOCK}?specName={spec}&phase=Ready"
-    await eventually(lambda: caller.get(ready), lambda answer: len(answer.data) == 2)
+    await eventually(lambda: caller.get(ready), lambda response: len(response.data) == 2)
 
 
-async def an_invocation(product: ProductProcess) -> None:
+async def create_invocation(product: ProductProcess) -> None:
     """Create the function that the examples of the document name, with an invocation to cancel."""
     caller = ApiClient(product.url, token=TOKEN)
     await wait_queue_connected(caller)
@@ -107,7 +107,7 @@ async def an_invocation(product: ProductProcess) -> None:
     assert (await caller.post(http_paths.INVOCATIONS, invocations_examples.INVOKE)).status == 202
 
 
-async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
+async def run_schemathesis(url: str, folder: Path) -> tuple[int, str]:
     """Send requests that the document allows and others; return the exit code and the report.
 
     Each route is also called once without a valid token, to check that the token is required.
@@ -136,13 +136,13 @@ async def schemathesis(url: str, folder: Path) -> tuple[int, str]:
 async def test_every_response_matches_the_openapi_document(
     api: ProductProcess, tmp_path: Path
 ) -> None:
-    code, report = await schemathesis(api.url, tmp_path)
+    code, report = await run_schemathesis(api.url, tmp_path)
     print(report)  # noqa: T201 - shown with its seed when the test fails
     assert code == 0
     log = api.process.log_path.read_text()
     assert "level=error" not in log
     _, document = await get(f"{api.url}/swagger/doc.json")
-    assert successes(log) >= operations(document) - UNLOGGED - UNREACHED
+    assert successes(log) >= operations(document) - UNLOGGED - UNTESTED
 
 
 def successes(log: str) -> set[tuple[str, str]]:

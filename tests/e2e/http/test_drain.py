@@ -21,7 +21,7 @@ from tests.support.wait.eventually import eventually
 
 
 class SlowApp:
-    """An application with one fast route; the others answer, or end their answer, on command."""
+    """An application with one fast route; the others wait until `release` is set."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()
@@ -55,11 +55,11 @@ class Work:
     """Background work that begins when the server listens."""
 
     def __init__(self) -> None:
-        self.begun = asyncio.Event()
+        self.started = asyncio.Event()
         self.ended = asyncio.Event()
 
     async def run(self) -> None:
-        self.begun.set()
+        self.started.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -71,18 +71,18 @@ async def test_a_request_in_flight_finishes_before_the_background_work_ends(
 ) -> None:
     slow, work, readiness = SlowApp(), Work(), Readiness(lambda: KUBERNETES_OFF)
     process = Process(readiness, {"work": work.run})
-    address, fallback = Address("127.0.0.1", unused_tcp_port), a_fallback()
+    address, fallback = Address("127.0.0.1", unused_tcp_port), new_fallback()
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
         running = group.create_task(process.run(serve(slow.app, address, fallback)))
-        await work.begun.wait()
-        answer = group.create_task(_get(session, f"{address.url}/slow"))
+        await work.started.wait()
+        response = group.create_task(_get(session, f"{address.url}/slow"))
         await slow.entered.wait()
         process.stop()
         await slow.stopping.wait()
         assert readiness.not_ready_reasons() == ("the process is stopping",)
         assert not work.ended.is_set()
         slow.release.set()
-        assert await answer == "finished"
+        assert await response == "finished"
         assert await running is ExitCode.CLEAN
     assert work.ended.is_set()
 
@@ -94,11 +94,11 @@ async def test_a_kept_connection_gets_one_more_response_with_connection_close(
     process = Process(readiness, {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(serve(app, address, a_fallback())))
-        await work.begun.wait()
+        running = group.create_task(process.run(serve(app, address, new_fallback())))
+        await work.started.wait()
         first = await _post(session, f"{address.url}/quick")
         process.stop()
-        await eventually(reasons_of(readiness))
+        await eventually(reasons_reader(readiness))
         last = await _post(session, f"{address.url}/quick")
         assert await running is ExitCode.CLEAN
 
@@ -113,17 +113,17 @@ async def test_a_client_that_was_promised_keep_alive_may_send_one_more_request(
     process = Process(readiness, {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(serve(slow.app, address, a_fallback())))
-        await work.begun.wait()
-        async with session.get(f"{address.url}/long") as begun:
+        running = group.create_task(process.run(serve(slow.app, address, new_fallback())))
+        await work.started.wait()
+        async with session.get(f"{address.url}/long") as response:
             process.stop()
-            await eventually(reasons_of(readiness))
+            await eventually(reasons_reader(readiness))
             slow.release.set()
-            await begun.read()
+            await response.read()
         last = await _post(session, f"{address.url}/quick")
         assert await running is ExitCode.CLEAN
 
-    assert (begun.status, begun.headers.get("Connection")) == (200, None)
+    assert (response.status, response.headers.get("Connection")) == (200, None)
     assert (last.status, last.headers.get("Connection")) == (200, "close")
 
 
@@ -135,24 +135,24 @@ async def test_an_idle_kept_connection_does_not_delay_the_shutdown(
     process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work.run})
     address = Address("127.0.0.1", unused_tcp_port)
     async with asyncio.TaskGroup() as group, aiohttp.ClientSession() as session:
-        running = group.create_task(process.run(serve(app, address, a_fallback())))
-        await work.begun.wait()
+        running = group.create_task(process.run(serve(app, address, new_fallback())))
+        await work.started.wait()
         await _post(session, f"{address.url}/quick")
         process.stop()
         assert await running is ExitCode.CLEAN
 
 
-def a_fallback() -> FallbackResponder:
+def new_fallback() -> FallbackResponder:
     return FallbackResponder(
         AccessLog(CollectorRegistry()), lambda: "id", head_timeout_seconds=60.0
     )
 
 
-def reasons_of(readiness: Readiness) -> Callable[[], Awaitable[tuple[str, ...]]]:
-    async def reasons() -> tuple[str, ...]:
+def reasons_reader(readiness: Readiness) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    async def read() -> tuple[str, ...]:
         return readiness.not_ready_reasons()
 
-    return reasons
+    return read
 
 
 async def _post(session: aiohttp.ClientSession, url: str) -> aiohttp.ClientResponse:

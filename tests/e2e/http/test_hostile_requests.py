@@ -25,12 +25,12 @@ from tests.support.cluster.running_product import run_api
 from tests.support.wait.eventually import eventually
 
 UNITS = "/api/v1/gpu-units"
-LARGEST = 128 * 1024
+MAX_BODY_BYTES = 128 * 1024
 HEAD_SECONDS = 5.0
-HEALTH_SECONDS = 10.0  # one second is promised, but a machine may be slow
+MAX_HEALTH_SECONDS = 10.0  # one second is promised, but a machine may be slow
 CONNECTIONS = 10_000
 SPARE_FILES = 600
-LARGEST_CONNECTION = 20_000  # bytes of the API's memory
+MAX_CONNECTION_BYTES = 20_000  # of the API's memory
 UNIT = {"operationID": "o-1", "name": "trainer", "specName": "none", "image": "example/app:1"}
 BODY = json.dumps(UNIT).encode()
 CHUNKED = (
@@ -53,14 +53,14 @@ def api(
     tmp_path_factory: pytest.TempPathFactory,
     _many_files: None,
 ) -> Iterator[ProductProcess]:
-    """Run one API for all of these tests; no test may harm it."""
+    """Run one API for all of these tests; every test must leave it healthy."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        site = runner.run(
+        installation = runner.run(
             stack.enter_async_context(new_isolated_installation(installed_control_plane))
         )
-        home = tmp_path_factory.mktemp("hostile")
-        yield runner.run(stack.enter_async_context(run_api(site, home)))
+        folder = tmp_path_factory.mktemp("hostile")
+        yield runner.run(stack.enter_async_context(run_api(installation, folder)))
         runner.run(stack.aclose())
 
 
@@ -69,14 +69,14 @@ def wire(api: ProductProcess) -> RawConnection:
     return RawConnection(int(api.url.rpartition(":")[2]))
 
 
-def refused(api: ProductProcess, answer: RawResponse, *statuses: int) -> None:
+def assert_refused(api: ProductProcess, response: RawResponse, *statuses: int) -> None:
     """Require one of these statuses with the error body, and one log line without an error."""
-    assert answer.status in statuses, answer
-    assert answer.json["error"]["message"]
+    assert response.status in statuses, response
+    assert response.json["error"]["message"]
     lines = log_lines.parse_log(api.process.log_path)
-    about = [line for line in lines if line.get("requestID") == answer.request_id]
-    assert [line["event"] for line in about] == ["http_request"]
-    assert about[0]["status"] == str(answer.status)
+    of_request = [line for line in lines if line.get("requestID") == response.request_id]
+    assert [line["event"] for line in of_request] == ["http_request"]
+    assert of_request[0]["status"] == str(response.status)
     assert not [line for line in lines if line["level"] == "error"]
 
 
@@ -85,16 +85,16 @@ def post(wire: RawConnection, body: bytes, *headers: str) -> RawResponse:
 
 
 def test_a_body_above_the_maximum_size_is_refused(api: ProductProcess, wire: RawConnection) -> None:
-    refused(api, post(wire, BODY.ljust(LARGEST)), 409)
-    refused(api, post(wire, BODY.ljust(LARGEST + 1)), 413)
+    assert_refused(api, post(wire, BODY.ljust(MAX_BODY_BYTES)), 409)
+    assert_refused(api, post(wire, BODY.ljust(MAX_BODY_BYTES + 1)), 413)
 
 
-def test_a_body_without_a_length_is_cut_off_at_the_same_size(
+def test_a_chunked_body_above_the_maximum_size_is_refused(
     api: ProductProcess, wire: RawConnection
 ) -> None:
-    body = BODY.ljust(LARGEST + 1)
+    body = BODY.ljust(MAX_BODY_BYTES + 1)
     chunk = f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
-    refused(api, wire.send(CHUNKED + chunk)[0], 413)
+    assert_refused(api, wire.send(CHUNKED + chunk)[0], 413)
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,12 @@ def test_a_body_without_a_length_is_cut_off_at_the_same_size(
     [
         *(b"", b" ", b"[]", b'"text"', b"null", b"{", b"{}{}", b"{'a': 1}", b"\xef\xbb\xbf{}"),
         *(BODY.replace(b"trainer", b"\xff\xfe"), BODY.decode().encode("utf-16")),
-        *(BODY.replace(b'"trainer"', each) for each in (b"1e400", b"-1e400", b"NaN", b"Infinity")),
-        *(BODY.replace(b'"trainer"', each) for each in (b"9" * 5000, b"1e999999999", b"-0.0e-5")),
-        *(BODY.replace(b'"trainer"', each) for each in (b'"\\ud800"', b'"\\u0000"', b'"a\nb"')),
+        *(
+            BODY.replace(b'"trainer"', value)
+            for value in (b"1e400", b"-1e400", b"NaN", b"Infinity")
+        ),
+        *(BODY.replace(b'"trainer"', value) for value in (b"9" * 5000, b"1e999999999", b"-0.0e-5")),
+        *(BODY.replace(b'"trainer"', value) for value in (b'"\\ud800"', b'"\\u0000"', b'"a\nb"')),
         BODY.replace(b'"name"', b'"operationID"'),
         BODY.replace(b"}", b', "template": {"args": [], "args": []}}'),
         b"[" * 60_000 + b"]" * 60_000,
@@ -120,10 +123,8 @@ def test_a_body_without_a_length_is_cut_off_at_the_same_size(
     ],
     ids=lambda body: repr(body[:24]),
 )
-def test_a_body_that_cannot_be_used_is_refused(
-    api: ProductProcess, wire: RawConnection, body: bytes
-) -> None:
-    refused(api, post(wire, body), 400)
+def test_an_invalid_body_is_refused(api: ProductProcess, wire: RawConnection, body: bytes) -> None:
+    assert_refused(api, post(wire, body), 400)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +138,10 @@ def test_a_body_that_cannot_be_used_is_refused(
         "Content-Type: " + "a" * 4000,
     ],
 )
-def test_a_body_of_another_type_is_refused(
+def test_a_body_of_another_media_type_is_refused(
     api: ProductProcess, wire: RawConnection, header: str
 ) -> None:
-    refused(api, post(wire, BODY, header), 400, 415)
+    assert_refused(api, post(wire, BODY, header), 400, 415)
 
 
 @pytest.mark.parametrize(
@@ -153,11 +154,9 @@ def test_a_body_of_another_type_is_refused(
     ],
     ids=lambda path: path[:24],
 )
-def test_a_path_that_means_harm_is_refused(
-    api: ProductProcess, wire: RawConnection, path: str
-) -> None:
-    place = f"{UNITS}{path}" if path.startswith("?") else f"{UNITS}/{path}"
-    refused(api, wire.request("GET", place), 400, 404)
+def test_a_hostile_path_is_refused(api: ProductProcess, wire: RawConnection, path: str) -> None:
+    full_path = f"{UNITS}{path}" if path.startswith("?") else f"{UNITS}/{path}"
+    assert_refused(api, wire.request("GET", full_path), 400, 404)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +183,7 @@ def test_a_path_that_means_harm_is_refused(
     ids=lambda raw: repr(raw[-40:]),
 )
 def test_malformed_http_is_refused(api: ProductProcess, wire: RawConnection, raw: bytes) -> None:
-    refused(api, wire.send(raw)[0], 400, 404, 405)
+    assert_refused(api, wire.send(raw)[0], 400, 404, 405)
 
 
 @pytest.mark.parametrize(
@@ -198,30 +197,30 @@ def test_malformed_http_is_refused(api: ProductProcess, wire: RawConnection, raw
 def test_an_oversized_request_line_or_header_is_refused_with_its_status(
     api: ProductProcess, wire: RawConnection, raw: bytes, status: int
 ) -> None:
-    answer = wire.send(raw)[0]
-    refused(api, answer, status)
-    assert answer.json["error"]["code"] == "too_large"
+    response = wire.send(raw)[0]
+    assert_refused(api, response, status)
+    assert response.json["error"]["code"] == "too_large"
 
 
-def test_requests_in_one_go_are_answered_in_their_order(
+def test_pipelined_requests_get_their_responses_in_order(
     api: ProductProcess, wire: RawConnection
 ) -> None:
     ids = [f"call-{number}" for number in range(20)]
-    raw = [f"GET {UNITS}/x HTTP/1.1\r\nHost: a\r\nX-Request-ID: {each}\r\n\r\n" for each in ids]
-    answers = wire.send("".join(raw).encode(), count=len(ids))
-    assert [answer.request_id for answer in answers] == ids
-    for answer in answers:
-        refused(api, answer, 404)
+    raw = [f"GET {UNITS}/x HTTP/1.1\r\nHost: a\r\nX-Request-ID: {id_}\r\n\r\n" for id_ in ids]
+    responses = wire.send("".join(raw).encode(), count=len(ids))
+    assert [response.request_id for response in responses] == ids
+    for response in responses:
+        assert_refused(api, response, 404)
 
 
-def test_a_request_hidden_in_a_body_is_not_answered(wire: RawConnection) -> None:
+def test_a_request_smuggled_in_a_body_gets_no_response(wire: RawConnection) -> None:
     hidden = b"GET /api/v1/hidden HTTP/1.1\r\nHost: a\r\n\r\n"
     head = f"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: {len(hidden)}\r\n\r\n".encode()
     last = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     assert wire.send_and_read_all(head + hidden + last).count(b"HTTP/1.1 200 OK") == 2
 
 
-def test_nonsense_after_a_sound_request_ends_the_connection(wire: RawConnection) -> None:
+def test_malformed_data_after_a_valid_request_closes_the_connection(wire: RawConnection) -> None:
     received = wire.send_and_read_all(
         b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n" + b"\x00\xff nonsense\r\n\r\n"
     )
@@ -236,31 +235,35 @@ FORGED = 'a\u2028level=error event=forged \x1b[31m \x85 \\n" ts=0'
 def test_a_header_cannot_forge_the_log(
     api: ProductProcess, wire: RawConnection, header: str
 ) -> None:
-    refused(api, wire.request("PUT", f"{UNITS}/x", f"{header}: {FORGED}", body=b"{}"), 400, 415)
+    assert_refused(
+        api, wire.request("PUT", f"{UNITS}/x", f"{header}: {FORGED}", body=b"{}"), 400, 415
+    )
 
 
 def test_neither_a_path_nor_a_method_can_forge_the_log(
     api: ProductProcess, wire: RawConnection
 ) -> None:
-    refused(api, wire.request("GET", f"{UNITS}/%0Alevel=error%20event=forged%1b%5b31m"), 404)
-    refused(api, wire.request("event=forged", UNITS), 400, 405)
+    assert_refused(api, wire.request("GET", f"{UNITS}/%0Alevel=error%20event=forged%1b%5b31m"), 404)
+    assert_refused(api, wire.request("event=forged", UNITS), 400, 405)
 
 
 def test_a_body_cannot_forge_the_log(api: ProductProcess, wire: RawConnection) -> None:
-    refused(api, post(wire, json.dumps({**UNIT, "name": FORGED, FORGED: 1}).encode()), 400)
-    refused(api, post(wire, json.dumps({**UNIT, "operationID": f"o {FORGED}"}).encode()), 400)
+    assert_refused(api, post(wire, json.dumps({**UNIT, "name": FORGED, FORGED: 1}).encode()), 400)
+    assert_refused(
+        api, post(wire, json.dumps({**UNIT, "operationID": f"o {FORGED}"}).encode()), 400
+    )
 
 
-def test_headers_that_trickle_in_are_not_waited_for(wire: RawConnection) -> None:
-    begun = time.monotonic()
+def test_a_connection_with_slow_headers_is_closed(wire: RawConnection) -> None:
+    started_at = time.monotonic()
     with socket.create_connection(("127.0.0.1", wire.port), timeout=1) as slow:
         slow.sendall(b"GET /healthz HTTP/1.1\r\n")
-        while not is_hung_up_on(slow):
-            assert time.monotonic() < begun + TIMEOUT_SECONDS
-    assert time.monotonic() - begun > HEAD_SECONDS - 1
+        while not is_closed_by_server(slow):
+            assert time.monotonic() < started_at + TIMEOUT_SECONDS
+    assert time.monotonic() - started_at > HEAD_SECONDS - 1
 
 
-def is_hung_up_on(slow: socket.socket) -> bool:
+def is_closed_by_server(slow: socket.socket) -> bool:
     """Return whether the server closes the connection.
 
     The function waits, then sends one more header; a reset counts too, because it follows when both
@@ -279,35 +282,37 @@ def is_hung_up_on(slow: socket.socket) -> bool:
     return False
 
 
-def test_connections_that_say_nothing_are_hung_up_on(wire: RawConnection) -> None:
+def test_silent_connections_are_closed(wire: RawConnection) -> None:
     address = ("127.0.0.1", wire.port)
     silent = [socket.create_connection(address, timeout=TIMEOUT_SECONDS) for _ in range(500)]
     assert wire.request("GET", "/healthz").status == 200
-    for each in silent:
-        with each:
-            assert each.recv(1) == b""
+    for connection in silent:
+        with connection:
+            assert connection.recv(1) == b""
 
 
-def test_ten_thousand_idle_connections_do_no_harm(api: ProductProcess, wire: RawConnection) -> None:
-    number = min(CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES)
+def test_ten_thousand_idle_connections_leave_the_api_healthy(
+    api: ProductProcess, wire: RawConnection
+) -> None:
+    count = min(CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES)
     process = psutil.Process(api.process.pid)
     before = process.memory_info().rss
     with ExitStack() as idle:
-        first = time.monotonic()
-        for opened in range(number):
-            if time.monotonic() > first + KEEPALIVE_SECONDS / 2:
-                number = opened  # the server is about to close the first ones
+        first_at = time.monotonic()
+        for opened in range(count):
+            if time.monotonic() > first_at + KEEPALIVE_SECONDS / 2:
+                count = opened  # the server is about to close the first ones
                 break
-            idle.enter_context(an_idle_connection(wire))
-        begun = time.monotonic()
+            idle.enter_context(open_idle_connection(wire))
+        requested_at = time.monotonic()
         assert wire.request("GET", "/api/v1/health").status == 200
-        assert time.monotonic() - begun < HEALTH_SECONDS
-        assert process.num_fds() > number
-        assert process.memory_info().rss - before < LARGEST_CONNECTION * number
+        assert time.monotonic() - requested_at < MAX_HEALTH_SECONDS
+        assert process.num_fds() > count
+        assert process.memory_info().rss - before < MAX_CONNECTION_BYTES * count
     asyncio.run(eventually(lambda: asyncio.to_thread(process.num_fds), SPARE_FILES.__gt__))
 
 
-def an_idle_connection(wire: RawConnection) -> socket.socket:
+def open_idle_connection(wire: RawConnection) -> socket.socket:
     """Return a connection that has received its response and may stay idle for a while."""
     connection = socket.create_connection(("127.0.0.1", wire.port), timeout=TIMEOUT_SECONDS)
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -329,20 +334,20 @@ FIELDS = st.sampled_from(
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
     """Generate a valid body with some bytes replaced."""
-    place = draw(st.integers(0, len(BODY)))
-    return BODY[:place] + draw(st.binary(max_size=8)) + BODY[place + draw(st.integers(0, 8)) :]
+    start = draw(st.integers(0, len(BODY)))
+    return BODY[:start] + draw(st.binary(max_size=8)) + BODY[start + draw(st.integers(0, 8)) :]
 
 
-def changed(part: dict[str, Any]) -> bytes:
+def with_fields(fields: dict[str, Any]) -> bytes:
     """Generate a valid body with some fields replaced."""
-    return json.dumps({**UNIT, **part}).encode()
+    return json.dumps({**UNIT, **fields}).encode()
 
 
 BODIES = (
     st.binary(max_size=300)
     | damaged()
     | VALUES.map(lambda value: json.dumps(value).encode())
-    | st.dictionaries(FIELDS, VALUES, max_size=3).map(changed)
+    | st.dictionaries(FIELDS, VALUES, max_size=3).map(with_fields)
 )
 
 
@@ -354,9 +359,9 @@ def test_no_request_body_causes_a_server_error(wire: RawConnection, api: Product
     def attempt(body: bytes) -> None:
         connection.request("POST", UNITS, body, {"Content-Type": "application/json"})
         response = connection.getresponse()
-        answer = json.loads(response.read())
+        body_json = json.loads(response.read())
         assert 400 <= response.status < 500
-        assert answer["error"]["code"]
+        assert body_json["error"]["code"]
 
     attempt()
     connection.close()

@@ -18,7 +18,7 @@ from tests.support.wait.eventually import eventually
 
 HEALTH = "/api/v1/health"
 SEED = {"operationID": "o", "specName": "s", "memory": "1Gi", "replicas": 1}
-ORDER = {"operationID": "o", "name": "u", "specName": "s", "image": "example/app:1"}
+UNIT = {"operationID": "o", "name": "u", "specName": "s", "image": "example/app:1"}
 POOL = {"operationID": "o", "name": "p", "specName": "s", "memory": "1Gi", "replicas": 0}
 REQUESTS = [
     ("POST", STOCK, SEED),
@@ -32,7 +32,7 @@ REQUESTS = [
     ("GET", f"{POOLS}/x", None),
     ("PUT", f"{POOLS}/x", {"memory": "1Gi"}),
     ("DELETE", f"{POOLS}/x", None),
-    ("POST", UNITS, ORDER),
+    ("POST", UNITS, UNIT),
     ("GET", UNITS, None),
     ("GET", f"{UNITS}/x", None),
     ("GET", f"{UNITS}/x?wait=Ready", None),
@@ -44,12 +44,12 @@ REQUESTS = [
 @pytest.fixture
 async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
     port = installed_control_plane.layout.ports["kube-apiserver"]
-    async with TCPProxy("127.0.0.1", port).serve() as made:
-        yield made
+    async with TCPProxy("127.0.0.1", port).serve() as proxy:
+        yield proxy
 
 
 @pytest.fixture
-async def alone(
+async def api(
     installation: IsolatedInstallation, proxy: TCPProxy, tmp_path: Path
 ) -> AsyncIterator[ApiClient]:
     """Run one replica whose connection to Kubernetes the test can cut."""
@@ -58,66 +58,66 @@ async def alone(
         yield ApiClient(product.url)
 
 
-async def everything(api: ApiClient) -> list[ApiResponse]:
-    """Request all routes at once; return their answers."""
+async def request_all_routes(api: ApiClient) -> list[ApiResponse]:
+    """Request all routes at once; return their responses."""
     return await asyncio.gather(*(api.request(*request) for request in REQUESTS))
 
 
 async def health_of_an_outage(api: ApiClient) -> ApiResponse:
-    """Return the health answer of an outage.
+    """Return the health response of an outage.
 
     It is due within one second; a slow machine may need another second.
     """
-    answer = await eventually(
+    response = await eventually(
         lambda: ApiClient(api.url, seconds=1.0).get(HEALTH),
-        lambda seen: not seen.data["kubernetesConnected"],
+        lambda response: not response.data["kubernetesConnected"],
         tolerate=TimeoutError,
     )
-    assert answer.status == 200
-    return answer
+    assert response.status == 200
+    return response
 
 
-async def test_without_kubernetes_every_route_says_when_to_try_again(
-    alone: ApiClient, proxy: TCPProxy
+async def test_without_kubernetes_every_route_responds_with_retry_after(
+    api: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.refuse()
     proxy.cut()
-    answers = await everything(alone)
+    responses = await request_all_routes(api)
 
-    assert {answer.status_and_code for answer in answers} == {(503, "service_unavailable")}
-    assert all(1 <= int(answer.headers["Retry-After"]) <= 5 for answer in answers)
-    told = await health_of_an_outage(alone)
-    assert str(proxy.port) in told.data["kubeError"]
+    assert {response.status_and_code for response in responses} == {(503, "service_unavailable")}
+    assert all(1 <= int(response.headers["Retry-After"]) <= 5 for response in responses)
+    health = await health_of_an_outage(api)
+    assert str(proxy.port) in health.data["kubeError"]
 
 
-async def test_while_kubernetes_hangs_routes_answer_in_time_and_health_at_once(
-    alone: ApiClient, proxy: TCPProxy
+async def test_while_kubernetes_hangs_routes_respond_in_time_and_health_at_once(
+    api: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.stall()
     async with asyncio.TaskGroup() as group:
-        asked = group.create_task(everything(alone))
-        await health_of_an_outage(alone)
+        requests = group.create_task(request_all_routes(api))
+        await health_of_an_outage(api)
 
-    refusals = {answer.status_and_code for answer in asked.result()}
-    assert refusals <= {(503, "service_unavailable"), (504, "timeout")}
-    await eventually(  # occasionally one request probes whether Kubernetes answers again
-        lambda: alone.get(UNITS),
-        lambda seen: seen.status_and_code == (503, "service_unavailable"),
+    errors = {response.status_and_code for response in requests.result()}
+    assert errors <= {(503, "service_unavailable"), (504, "timeout")}
+    await eventually(  # occasionally one request is the probe whether Kubernetes responds again
+        lambda: api.get(UNITS),
+        lambda response: response.status_and_code == (503, "service_unavailable"),
     )
 
 
 async def test_when_kubernetes_is_back_requests_succeed_again(
-    alone: ApiClient, proxy: TCPProxy
+    api: ApiClient, proxy: TCPProxy
 ) -> None:
     proxy.refuse()
     proxy.cut()
-    await everything(alone)
+    await request_all_routes(api)
     proxy.clear_faults()
 
-    answer = await eventually(lambda: alone.get(UNITS), lambda seen: seen.status == 200)
-    assert answer.data == []
+    response = await eventually(lambda: api.get(UNITS), lambda response: response.status == 200)
+    assert response.data == []
     seed = {**SEED, "operationID": new_name("seed")}
-    assert (await alone.post(STOCK, seed)).status == 202
+    assert (await api.post(STOCK, seed)).status == 202
 
 
 async def test_an_api_with_kube_mode_off_reports_that_kubernetes_is_off(tmp_path: Path) -> None:
@@ -125,10 +125,10 @@ async def test_an_api_with_kube_mode_off_reports_that_kubernetes_is_off(tmp_path
         product_processes.RUNTIME_API, tmp_path, {"kubeMode": "off"}
     ) as product:
         api = ApiClient(product.url)
-        answers = await everything(api)
+        responses = await request_all_routes(api)
         health = await health_of_an_outage(api)
 
-    assert {answer.status_and_code for answer in answers} == {(503, "service_unavailable")}
-    assert all("kubeMode: off" in answer.error["message"] for answer in answers)
-    assert all("Retry-After" in answer.headers for answer in answers)
+    assert {response.status_and_code for response in responses} == {(503, "service_unavailable")}
+    assert all("kubeMode: off" in response.error["message"] for response in responses)
+    assert all("Retry-After" in response.headers for response in responses)
     assert (health.data["kubernetesConnected"], "nodeCount" in health.data) == (False, False)

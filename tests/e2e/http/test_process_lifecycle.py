@@ -1,4 +1,4 @@
-"""Start and end of an API process."""
+"""The start and the stop of an API process."""
 
 import signal
 import socket
@@ -32,10 +32,12 @@ def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: str) -> None:
-    ended = run_to_end(*flags)
-    assert ended.returncode == 2
-    assert message in ended.stderr
+def test_an_invalid_flag_ends_the_process_with_2_and_the_reason(
+    flags: list[str], message: str
+) -> None:
+    process = run_to_end(*flags)
+    assert process.returncode == 2
+    assert message in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -48,28 +50,30 @@ def test_bad_configuration_ends_with_2_and_says_why(flags: list[str], message: s
         ("nats: {passwordFile: /absent}\nkubeMode: off", "nats.passwordFile: '/absent' cannot be"),
     ],
 )
-def test_a_bad_file_ends_with_2_and_says_why(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_config_file_ends_the_process_with_2_and_the_reason(
+    tmp_path: Path, text: str, message: str
+) -> None:
     (tmp_path / "api.yaml").write_text(text)
-    ended = run_to_end("--config", str(tmp_path / "api.yaml"))
-    assert ended.returncode == 2
-    assert message in ended.stderr
+    process = run_to_end("--config", str(tmp_path / "api.yaml"))
+    assert process.returncode == 2
+    assert message in process.stderr
 
 
-def test_a_missing_kubeconfig_does_not_matter_when_kubernetes_is_off() -> None:
+def test_a_missing_kubeconfig_is_ignored_with_kube_mode_off() -> None:
     with run_api_process("--kube-mode", "off", "--kubeconfig", "/absent") as api:
         assert api.get("/readyz").status == 200
 
 
-def test_a_port_that_is_taken_ends_with_1_and_names_the_address() -> None:
+def test_a_port_in_use_ends_the_process_with_1_and_the_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        ended = run_to_end("--kube-mode", "off", "--http-addr", address)
-    assert ended.returncode == 1
-    assert f"cannot listen on {address}" in ended.stderr
-    assert "--http-addr" in ended.stderr
+        process = run_to_end("--kube-mode", "off", "--http-addr", address)
+    assert process.returncode == 1
+    assert f"cannot listen on {address}" in process.stderr
+    assert "--http-addr" in process.stderr
 
 
-def a_kubeconfig(directory: Path, server: str) -> str:
+def write_kubeconfig(directory: Path, server: str) -> str:
     path = directory / "kubeconfig"
     path.write_text(
         "current-context: c\n"
@@ -80,10 +84,10 @@ def a_kubeconfig(directory: Path, server: str) -> str:
     return str(path)
 
 
-def test_while_a_required_cluster_is_waited_for_the_process_is_alive_but_not_ready(
+def test_a_process_that_waits_for_its_cluster_is_alive_but_not_ready(
     tmp_path: Path,
 ) -> None:
-    with run_api_process("--kubeconfig", a_kubeconfig(tmp_path, "http://127.0.0.1:1")) as api:
+    with run_api_process("--kubeconfig", write_kubeconfig(tmp_path, "http://127.0.0.1:1")) as api:
         assert api.get("/healthz").status == 200
         not_ready = api.get("/readyz")
         assert not_ready.status == 503
@@ -95,21 +99,21 @@ def test_while_a_required_cluster_is_waited_for_the_process_is_alive_but_not_rea
 
 
 def test_kube_mode_auto_starts_without_a_cluster_and_reports_it_in_health(tmp_path: Path) -> None:
-    config = a_kubeconfig(tmp_path, "http://127.0.0.1:1")
+    config = write_kubeconfig(tmp_path, "http://127.0.0.1:1")
     with run_api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
         health = api.get("/api/v1/health").json["data"]
         assert health["kubernetesConnected"] is False
         assert api.get("/readyz").status == 503
 
 
-def test_health_answers_at_once_while_the_api_server_hangs(tmp_path: Path) -> None:
+def test_health_responds_at_once_while_the_api_server_hangs(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        config = a_kubeconfig(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        config = write_kubeconfig(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
         with run_api_process("--kubeconfig", config, "--kube-mode", "auto") as api:
             assert api.get("/api/v1/health").json["data"]["kubernetesConnected"] is False
 
 
-def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
+def test_a_request_gets_one_log_line_with_its_id_and_its_route() -> None:
     with run_api_process("--kube-mode", "off") as api:
         api.get("/api/v1/health", X_Request_ID="call-7")
         api.get("/healthz", X_Request_ID="probe-7")
@@ -119,6 +123,6 @@ def test_a_request_is_one_log_line_with_its_id_and_its_route() -> None:
         assert f" {field} " in line
 
 
-def test_the_status_is_reported_right_after_the_start() -> None:
+def test_the_status_is_logged_right_after_the_start() -> None:
     with run_api_process("--kube-mode", "off") as api:
         assert "kubernetesConnected=false" in api.wait_logged("runtime_status")

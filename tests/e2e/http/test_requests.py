@@ -40,11 +40,11 @@ class SlowUnits(FakeUnitService):
 
     def __init__(self) -> None:
         super().__init__({"trainer": new_unit()})
-        self.begun, self.let = asyncio.Event(), asyncio.Event()
+        self.started, self.permitted = asyncio.Event(), asyncio.Event()
 
     async def create(self, command: CreateUnit) -> OperationResult[GPUUnit]:
-        self.begun.set()
-        await self.let.wait()
+        self.started.set()
+        await self.permitted.wait()
         self.calls.append(command)
         return OperationResult(new_unit(), ResultKind.NEW)
 
@@ -55,7 +55,7 @@ class Server:
 
     port: int
 
-    async def answer(self, raw: bytes) -> tuple[int, bytes]:
+    async def send(self, raw: bytes) -> tuple[int, bytes]:
         """Send bytes; return the status and all bytes until the end of the connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         async with asyncio.timeout(60):
@@ -66,16 +66,16 @@ class Server:
         return int(received.split(b" ", 2)[1]), received
 
     async def get(self, path: str) -> tuple[int, bytes]:
-        return await self.answer(
+        return await self.send(
             b"GET " + path.encode("latin-1") + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
         )
 
 
 @asynccontextmanager
-async def serving(
-    port: int, units: FakeUnitService, allowance: RequestTimeLimits = TIME_LIMITS
+async def run_server(
+    port: int, units: FakeUnitService, time_limits: RequestTimeLimits = TIME_LIMITS
 ) -> AsyncIterator[Server]:
-    app = new_app(allowance, units=units, jobs=FakeJobService({"fn/uid/3": new_job("fn/uid/3")}))
+    app = new_app(time_limits, units=units, jobs=FakeJobService({"fn/uid/3": new_job("fn/uid/3")}))
     fallback = FallbackResponder(
         AccessLog(CollectorRegistry()), lambda: "id", head_timeout_seconds=60.0
     )
@@ -106,8 +106,8 @@ def _log() -> Iterator[io.StringIO]:
         *("trainer%3Fwait=Ready", "trainer%0a", "trainer/", "trainer/status", "//trainer"),
     ],
 )
-async def test_a_strange_path_is_answered_clearly(unused_tcp_port: int, name: str) -> None:
-    async with serving(unused_tcp_port, FakeUnitService({"trainer": new_unit()})) as server:
+async def test_an_unusual_path_gets_a_clear_error(unused_tcp_port: int, name: str) -> None:
+    async with run_server(unused_tcp_port, FakeUnitService({"trainer": new_unit()})) as server:
         status, received = await server.get(f"{UNITS}/{name}")
     assert status in (400, 404)
     body = json.loads(received.partition(b"\r\n\r\n")[2])
@@ -121,15 +121,15 @@ async def test_a_strange_path_is_answered_clearly(unused_tcp_port: int, name: st
         *("limit=1;limit=2", "specName=" + "a" * 4000, "limit[]=1", "continue=%00"),
     ],
 )
-async def test_a_strange_query_is_answered_clearly(unused_tcp_port: int, query: str) -> None:
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
+async def test_an_unusual_query_gets_a_clear_error(unused_tcp_port: int, query: str) -> None:
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
         status, received = await server.get(f"{UNITS}?{query}")
     assert status == 400
     assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["details"]
 
 
 @pytest.mark.parametrize(
-    "rest",
+    "headers_and_body",
     [
         b"Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd",
         b"Content-Encoding: deflate\r\nContent-Length: 4\r\n\r\nabcd",
@@ -139,28 +139,32 @@ async def test_a_strange_query_is_answered_clearly(unused_tcp_port: int, query: 
     ],
     ids=["gzip", "deflate", "chunk size", "chunk end", "two lengths"],
 )
-async def test_a_body_that_is_encoded_badly_is_the_callers_fault(
-    unused_tcp_port: int, rest: bytes
+async def test_a_body_with_an_invalid_encoding_is_an_invalid_request(
+    unused_tcp_port: int, headers_and_body: bytes
 ) -> None:
     head = f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
-        status, _ = await server.answer(head + b"Content-Type: application/json\r\n" + rest)
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
+        status, _ = await server.send(
+            head + b"Content-Type: application/json\r\n" + headers_and_body
+        )
     assert status == 400
 
 
-async def test_a_small_body_that_unpacks_to_a_large_one_is_too_large(unused_tcp_port: int) -> None:
+async def test_a_small_body_that_decompresses_to_a_large_one_is_refused(
+    unused_tcp_port: int,
+) -> None:
     body = gzip.compress(b" " * 10_000_000)
     head = (
         f"POST {UNITS} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: gzip\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
-        status, _ = await server.answer(head.encode() + body)
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
+        status, _ = await server.send(head.encode() + body)
     assert status == 413
 
 
 async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int) -> None:
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
         status, received = await server.get("/api/v1/operator/jobs/fn%2Fuid%2F3")
     assert status == 200
     assert b'"operationID":"fn/uid/3"' in received
@@ -176,10 +180,10 @@ async def test_an_encoded_slash_is_part_of_an_operation_id(unused_tcp_port: int)
         f"{UNITS}/%E2%80%A8event=forged",
     ],
 )
-async def test_a_path_cannot_forge_a_line_of_the_log(
+async def test_a_path_cannot_forge_a_log_line(
     unused_tcp_port: int, path: str, log: io.StringIO
 ) -> None:
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
         await server.get(path)
     lines = [line for line in log.getvalue().splitlines() if "event=http_request" in line]
     assert len(lines) == 1
@@ -188,77 +192,79 @@ async def test_a_path_cannot_forge_a_line_of_the_log(
     assert "\u2028" not in log.getvalue()
 
 
-async def test_a_header_cannot_forge_a_line_of_the_log(
-    unused_tcp_port: int, log: io.StringIO
-) -> None:
+async def test_a_header_cannot_forge_a_log_line(unused_tcp_port: int, log: io.StringIO) -> None:
     raw = f"GET {UNITS} HTTP/1.1\r\nHost: a\r\nX-Request-ID: a event=forged\r\n\r\n".encode()
     raw = raw.replace(b"Host: a", b"Host: a\r\nConnection: close")
-    async with serving(unused_tcp_port, FakeUnitService()) as server:
-        await server.answer(raw)
+    async with run_server(unused_tcp_port, FakeUnitService()) as server:
+        await server.send(raw)
     assert "forged" not in log.getvalue()
 
 
-async def test_a_body_that_does_not_come_ends_its_connection(unused_tcp_port: int) -> None:
-    allowance = RequestTimeLimits(5.0, 0.1)
-    async with serving(unused_tcp_port, FakeUnitService(), allowance) as server:
-        status, received = await server.answer(POST + BODY[:10])
+async def test_an_incomplete_body_gets_408_and_the_connection_is_closed(
+    unused_tcp_port: int,
+) -> None:
+    time_limits = RequestTimeLimits(5.0, 0.1)
+    async with run_server(unused_tcp_port, FakeUnitService(), time_limits) as server:
+        status, received = await server.send(POST + BODY[:10])
     assert status == 408
     assert b"Connection: close" in received
 
 
-async def test_a_body_that_trickles_in_is_not_waited_for(unused_tcp_port: int) -> None:
+async def test_a_body_that_arrives_too_slowly_gets_408(unused_tcp_port: int) -> None:
     async with (
-        serving(unused_tcp_port, FakeUnitService(), RequestTimeLimits(5.0, 0.2)),
+        run_server(unused_tcp_port, FakeUnitService(), RequestTimeLimits(5.0, 0.2)),
         asyncio.timeout(60),
         asyncio.TaskGroup() as group,
     ):
         reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-        answer = group.create_task(reader.readline())
+        status_line = group.create_task(reader.readline())
         writer.write(POST)
         for byte in BODY[:-1]:
             writer.write(bytes([byte]))
-            await asyncio.wait([answer], timeout=0.02)
-            if answer.done():
+            await asyncio.wait([status_line], timeout=0.02)
+            if status_line.done():
                 break
-        assert (await answer).startswith(b"HTTP/1.1 408 ")
+        assert (await status_line).startswith(b"HTTP/1.1 408 ")
         writer.transport.abort()
 
 
-async def test_a_client_that_goes_away_does_not_cancel_what_it_started(
+async def test_a_client_that_disconnects_does_not_cancel_its_create(
     unused_tcp_port: int,
 ) -> None:
     units = SlowUnits()
-    async with serving(unused_tcp_port, units), asyncio.timeout(60):
+    async with run_server(unused_tcp_port, units), asyncio.timeout(60):
         _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
         writer.write(POST + BODY)
-        await units.begun.wait()
+        await units.started.wait()
         writer.transport.abort()
-        units.let.set()
+        units.permitted.set()
     assert [command.name for command in units.calls] == ["trainer"]
 
 
-async def test_a_stop_waits_for_what_a_lost_client_started(unused_tcp_port: int) -> None:
+async def test_a_stop_waits_for_a_create_whose_request_timed_out(unused_tcp_port: int) -> None:
     units = SlowUnits()
-    async with serving(unused_tcp_port, units, RequestTimeLimits(0.05)) as server:
+    async with run_server(unused_tcp_port, units, RequestTimeLimits(0.05)) as server:
         raw = POST.replace(b"Host: a", b"Host: a\r\nConnection: close") + BODY
-        status, _ = await server.answer(raw)
+        status, _ = await server.send(raw)
         assert status == 504
-        asyncio.get_running_loop().call_later(0.1, units.let.set)  # after the stop has begun
+        asyncio.get_running_loop().call_later(0.1, units.permitted.set)  # after the stop has begun
     assert len(units.calls) == 1
 
 
-async def test_a_request_that_waits_is_answered_when_the_server_stops(unused_tcp_port: int) -> None:
+async def test_a_waiting_request_gets_its_response_when_the_server_stops(
+    unused_tcp_port: int,
+) -> None:
     class WaitingUnits(FakeUnitService):
         async def wait_ready(self, name: str, seconds: float) -> GPUUnit:
-            begun.set()
+            started.set()
             await asyncio.sleep(seconds)
             raise AssertionError("it waited to the end")
 
-    begun = asyncio.Event()
+    started = asyncio.Event()
     units = WaitingUnits({"trainer": new_unit()})
     async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        async with serving(unused_tcp_port, units) as server:
-            answer = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))
-            await begun.wait()
-        status, _ = await answer
+        async with run_server(unused_tcp_port, units) as server:
+            response = group.create_task(server.get(f"{UNITS}/trainer?wait=Ready"))
+            await started.wait()
+        status, _ = await response
     assert status == 200

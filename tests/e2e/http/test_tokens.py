@@ -15,7 +15,7 @@ from tests.support.wait.eventually import eventually
 OLD, NEW = "the-old-token-of-a-tenant", "the-new-token-of-a-tenant"
 OPERATORS = "the-token-of-an-operator"
 ROUTE = "/api/v1/gpu-units"
-LET_THROUGH = 503  # the answer after authorization, because Kubernetes is off
+AUTHORIZED = 503  # the status after authorization, because Kubernetes is off
 
 
 @pytest.fixture(name="tokens")
@@ -31,40 +31,39 @@ def _api(tokens: Path, tmp_path: Path) -> Iterator[APIProcess]:
         yield api
 
 
-async def test_a_new_token_is_known_without_a_restart(api: APIProcess, tokens: Path) -> None:
+async def test_a_new_token_is_accepted_without_a_restart(api: APIProcess, tokens: Path) -> None:
     async def status(token: str) -> int:
         return api.get(ROUTE, Authorization=f"Bearer {token}").status
 
-    assert [await status(each) for each in (OLD, NEW)] == [LET_THROUGH, 401]
+    assert [await status(token) for token in (OLD, NEW)] == [AUTHORIZED, 401]
     tokens.write_text(f"tenant-control-plane {NEW}\n")  # noqa: ASYNC240 - a few bytes
-    await eventually(lambda: status(NEW), lambda found: found == LET_THROUGH)
+    await eventually(lambda: status(NEW), lambda code: code == AUTHORIZED)
     assert await status(OLD) == 401
 
 
-def why(answer: CreateResponse) -> str:
-    """Return the reason why a worker is not created.
-
-    The reason does not tell the operation's state.
-    """
-    assert isinstance(answer, Pending)
-    return answer.reason
+def pending_reason(response: CreateResponse) -> str:
+    """Return the reason why a worker is not created; the operation's state is unknown."""
+    assert isinstance(response, Pending)
+    return response.reason
 
 
-async def test_the_activator_sends_the_token_that_its_file_holds_now(
+async def test_the_activator_sends_the_current_token_of_its_file(
     api: APIProcess, tmp_path: Path
 ) -> None:
-    held, order = tmp_path / "activators", WorkerSpec("w", "fn/uid/1", {})
+    token_file, spec = tmp_path / "activators", WorkerSpec("w", "fn/uid/1", {})
     async with aiohttp.ClientSession() as session:
-        units = RuntimeAPIClient(session, f"http://127.0.0.1:{api.port}", token_file=str(held))
-        absent = await units.create(order)
-        held.write_text(f"{NEW}\n")
-        unknown = await units.create(order)
-        held.write_text(f"{OLD}\n")
-        known = await units.create(order)
+        units = RuntimeAPIClient(
+            session, f"http://127.0.0.1:{api.port}", token_file=str(token_file)
+        )
+        absent = await units.create(spec)
+        token_file.write_text(f"{NEW}\n")
+        unknown = await units.create(spec)
+        token_file.write_text(f"{OLD}\n")
+        known = await units.create(spec)
 
-    assert why(absent).startswith("runtimeApiTokenFile: ")
-    assert why(unknown).startswith("a valid token is required")
-    assert "kubeMode: off" in why(known)
+    assert pending_reason(absent).startswith("runtimeApiTokenFile: ")
+    assert pending_reason(unknown).startswith("a valid token is required")
+    assert "kubeMode: off" in pending_reason(known)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON)

@@ -1,4 +1,4 @@
-"""The operations page in a real browser: live, marked when stale, without other hosts."""
+"""The operations page in a real browser: live data, marked when it is old, from one host."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=SKIP_REASON)
 HOSTILE = "<img src=x onerror=document.body.remove()>"
 SEED = {"operationID": "seed", "specName": "web.1", "memory": "64Mi", "gpu": 1, "replicas": 3}
 NARROW, WIDE = 400, 1600
-WORD = "document.querySelector('#link-word')?.textContent"
+STATUS = "document.querySelector('#link-word')?.textContent"
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ async def kubernetes(installed_control_plane: ControlPlane) -> AsyncIterator[TCP
     """Create the proxy between the API and Kubernetes."""
     async with TCPProxy(
         "127.0.0.1", installed_control_plane.layout.ports["kube-apiserver"]
-    ).serve() as made:
-        yield made
+    ).serve() as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -50,15 +50,15 @@ async def api(
 @pytest.fixture
 async def network(api: ProductProcess) -> AsyncIterator[TCPProxy]:
     """Create the proxy between the browser and the API."""
-    async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serve() as made:
-        yield made
+    async with TCPProxy("127.0.0.1", int(api.url.rsplit(":", 1)[1])).serve() as proxy:
+        yield proxy
 
 
 @pytest.fixture
 async def page(network: TCPProxy, tmp_path: Path) -> AsyncIterator[BrowserPage]:
     async with open_browser(tmp_path / "browser") as page:
         await page.open(f"http://127.0.0.1:{network.port}/ui")
-        await page.wait_for(f"{WORD} === 'Live'")
+        await page.wait_for(f"{STATUS} === 'Live'")
         yield page
 
 
@@ -72,20 +72,20 @@ def shows(selector: str, *words: str) -> str:
     return " && ".join(f"({text(selector)}).includes({word!r})" for word in words)
 
 
-def order(name: str, **labels: str) -> dict[str, Any]:
-    asked = {"operationID": name, "name": name, "specName": "web.1", "image": "example/app:1"}
-    return {**asked, "labels": labels}
+def unit_body(name: str, **labels: str) -> dict[str, Any]:
+    body = {"operationID": name, "name": name, "specName": "web.1", "image": "example/app:1"}
+    return {**body, "labels": labels}
 
 
 async def press(page: BrowserPage, key: str) -> None:
-    typed = {"text": key} if len(key) == 1 else {}
+    text_field = {"text": key} if len(key) == 1 else {}
     for kind in ("keyDown", "keyUp"):
-        await page.command("Input.dispatchKeyEvent", type=kind, key=key, **typed)
+        await page.command("Input.dispatchKeyEvent", type=kind, key=key, **text_field)
 
 
-async def comes(page: BrowserPage, script: str, value: object) -> None:
+async def wait_for_value(page: BrowserPage, script: str, value: object) -> None:
     """Wait until the script returns this value: the page draws input and clicks a moment later."""
-    await eventually(lambda: page.evaluate(script), lambda said: said == value)
+    await eventually(lambda: page.evaluate(script), lambda result: result == value)
 
 
 async def test_the_dashboard_shows_changes_of_the_cluster(
@@ -96,22 +96,22 @@ async def test_the_dashboard_shows_changes_of_the_cluster(
     network: TCPProxy,
     tmp_path: Path,
 ) -> None:
-    await what_is_not_there_is_said(page)
-    await what_is_made_appears(page, ApiClient(api.url), installation)
-    await units_are_found(page)
-    await every_width_and_theme_fits(page, tmp_path)
-    await old_figures_are_called_old(page, kubernetes)
-    await a_lost_connection_comes_back(page, network)
-    outside = [
+    await check_empty_sections(page)
+    await check_new_objects(page, ApiClient(api.url), installation)
+    await check_search(page)
+    await check_widths_and_themes(page, tmp_path)
+    await check_old_data(page, kubernetes)
+    await check_lost_connection(page, network)
+    other_hosts = [
         url
         for url in page.requested_urls
         if not url.startswith(f"http://127.0.0.1:{network.port}/")
     ]
-    assert outside == []
+    assert other_hosts == []
     assert page.errors == []
 
 
-async def what_is_not_there_is_said(page: BrowserPage) -> None:
+async def check_empty_sections(page: BrowserPage) -> None:
     for section, words in {
         "#units": "There are no units yet",
         "#stock": "There is no stock",
@@ -122,43 +122,44 @@ async def what_is_not_there_is_said(page: BrowserPage) -> None:
     await page.wait_for(shows("#nodes", "gpu-0", "8 free"))
 
 
-async def what_is_made_appears(
-    page: BrowserPage, api: ApiClient, site: IsolatedInstallation
+async def check_new_objects(
+    page: BrowserPage, api: ApiClient, installation: IsolatedInstallation
 ) -> None:
     assert (await api.post(STOCK, SEED)).status == 202
     await page.wait_for(shows("#stock-specs", "web.1", "1 GPU each", "3 ready"))
     await page.wait_for(shows("#nodes", "in stock"))
-    assert (await api.post(UNITS, order("trainer"))).status == 201
+    assert (await api.post(UNITS, unit_body("trainer"))).status == 201
     await page.wait_for(shows("#units-rows", "trainer", "Ready", "web.1 · 1 GPU"))
-    broken = order("broken", **{"sim.local/mode": "image-pull"})
+    broken = unit_body("broken", **{"sim.local/mode": "image-pull"})
     assert (await api.post(UNITS, broken)).status == 201
     await page.wait_for(
         shows("#units-rows tr:first-child", "broken", "Failed", "Pod startup failed")
     )
     await page.wait_for(shows("#operations-done", "3 succeeded"))
-    await put_operation(site)
+    await create_operation(installation)
     await page.wait_for(shows("#operations-rows", HOSTILE, "Seed stock units", "2 of 5"))
-    await put_function(site)
+    await create_function(installation)
     await page.wait_for(shows("#functions-rows", "echo", "Degraded", "1 of 2", "12"))
     assert await page.evaluate("document.querySelectorAll('main img').length") == 0
 
 
-async def put_operation(site: IsolatedInstallation) -> None:
-    where = site.path("operations", namespace=site.namespaces.system)
+async def create_operation(installation: IsolatedInstallation) -> None:
+    path = installation.path("operations", namespace=installation.namespaces.system)
     spec = {"operationID": HOSTILE, "type": "SeedStockUnits", "requestHash": "1:x"}
-    await site.admin.create(where, an_object("Operation", "hostile", spec))
+    await installation.admin.create(path, new_object("Operation", "hostile", spec))
     status = {"phase": "Failed", "requested": 5, "created": 2, "message": HOSTILE}
-    await site.admin.patch(f"{where}/hostile/status", {"status": status})
+    await installation.admin.patch(f"{path}/hostile/status", {"status": status})
 
 
-async def put_function(site: IsolatedInstallation) -> None:
+async def create_function(installation: IsolatedInstallation) -> None:
     spec = {"specName": "web.1", "image": "example/app:1", "maxWorkers": 4}
-    await site.create("functions", an_object("Function", "echo", spec))
+    await installation.create("functions", new_object("Function", "echo", spec))
     status = {"phase": "Degraded", "desiredWorkers": 2, "readyWorkers": 1, "queued": 12}
-    await site.admin.patch(f"{site.path('functions', 'echo')}/status", {"status": status})
+    path = installation.path("functions", "echo")
+    await installation.admin.patch(f"{path}/status", {"status": status})
 
 
-def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def new_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": kind,
@@ -167,25 +168,25 @@ def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def units_are_found(page: BrowserPage) -> None:
+async def check_search(page: BrowserPage) -> None:
     names = "[...document.querySelectorAll('#units-rows .name')].map(each => each.textContent)"
     await page.evaluate("document.querySelector('#units-states [data-state=Failed]').click()")
-    await comes(page, names, ["broken"])
+    await wait_for_value(page, names, ["broken"])
     await page.evaluate("document.querySelector('#units-states button').click()")
-    await comes(page, names, ["broken", "trainer"])
+    await wait_for_value(page, names, ["broken", "trainer"])
     await press(page, "/")
-    await comes(page, "document.activeElement.id", "units-search")
+    await wait_for_value(page, "document.activeElement.id", "units-search")
     await page.command("Input.insertText", text="TRAIN")
-    await comes(page, names, ["trainer"])
+    await wait_for_value(page, names, ["trainer"])
     await press(page, "Escape")
-    await comes(page, names, ["broken", "trainer"])
+    await wait_for_value(page, names, ["broken", "trainer"])
     ages = "[...document.querySelectorAll('#units-rows time')].map(each => each.textContent)"
     await eventually(lambda: page.evaluate(ages), all)
     await page.evaluate("document.querySelector('.tile[href=\"#nodes\"]').click()")
-    await comes(page, "document.querySelector(':target')?.id", "nodes")
+    await wait_for_value(page, "document.querySelector(':target')?.id", "nodes")
 
 
-async def every_width_and_theme_fits(page: BrowserPage, folder: Path) -> None:
+async def check_widths_and_themes(page: BrowserPage, folder: Path) -> None:
     """Require at every width and theme that the page has no overflow; save a picture of each."""
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     for width in (NARROW, WIDE):
@@ -199,26 +200,26 @@ async def every_width_and_theme_fits(page: BrowserPage, folder: Path) -> None:
                 **{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": False},
             )
             await page.wait_for(f"innerWidth === {width}")
-            await comes(page, overflow, 0)
+            await wait_for_value(page, overflow, 0)
             (folder / f"{width}-{theme}.png").write_bytes(await page.screenshot())
 
 
-async def old_figures_are_called_old(page: BrowserPage, kubernetes: TCPProxy) -> None:
+async def check_old_data(page: BrowserPage, kubernetes: TCPProxy) -> None:
     kubernetes.refuse()
     kubernetes.cut()
-    await page.wait_for(f"{WORD} === 'Old data'")
+    await page.wait_for(f"{STATUS} === 'Old data'")
     await page.wait_for(shows("#notice", "data from Kubernetes cannot be refreshed", "is old"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     kubernetes.clear_faults()
-    await page.wait_for(f"{WORD} === 'Live' && document.querySelector('#notice').hidden")
+    await page.wait_for(f"{STATUS} === 'Live' && document.querySelector('#notice').hidden")
 
 
-async def a_lost_connection_comes_back(page: BrowserPage, network: TCPProxy) -> None:
+async def check_lost_connection(page: BrowserPage, network: TCPProxy) -> None:
     network.refuse()
     network.cut()
-    await page.wait_for(f"{WORD} === 'Connection lost'")
+    await page.wait_for(f"{STATUS} === 'Connection lost'")
     await page.wait_for(shows("#notice", "No connection to the runtime API", "Retry now"))
     assert await page.evaluate(shows("#units-rows", "trainer"))
     network.clear_faults()
     await page.evaluate("document.querySelector('#notice-retry').click()")
-    await page.wait_for(f"{WORD} === 'Live'")
+    await page.wait_for(f"{STATUS} === 'Live'")

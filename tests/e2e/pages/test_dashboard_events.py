@@ -22,8 +22,8 @@ from tests.support.wait.eventually import eventually
 async def proxy(installed_control_plane: ControlPlane) -> AsyncIterator[TCPProxy]:
     async with TCPProxy(
         "127.0.0.1", installed_control_plane.layout.ports["kube-apiserver"]
-    ).serve() as made:
-        yield made
+    ).serve() as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ async def api(
         yield product
 
 
-async def test_a_viewer_sees_changes_an_outage_and_the_end(
+async def test_a_viewer_receives_changes_an_outage_and_the_end(
     api: ProductProcess, installation: IsolatedInstallation, proxy: TCPProxy
 ) -> None:
     async with open_event_stream(api.url) as viewer:
@@ -46,18 +46,18 @@ async def test_a_viewer_sees_changes_an_outage_and_the_end(
         assert viewer.response.headers["Content-Type"] == "text/event-stream"
 
         await installation.create("gpuunits", unit_manifest("seen", image="example/app:1"))
-        seen = await eventually(viewer.next_view, lambda view: names(view) == ["seen"])
-        assert seen.event_id != first.event_id
+        changed = await eventually(viewer.next_view, lambda view: unit_names(view) == ["seen"])
+        assert changed.event_id != first.event_id
 
-        async with open_event_stream(api.url, last_event_id=seen.event_id) as returned:
-            event = await returned.next_event()
+        async with open_event_stream(api.url, last_event_id=changed.event_id) as reconnected:
+            event = await reconnected.next_event()
             assert event is not None
             assert event.name == "beat"  # the viewer has the snapshot
 
         proxy.refuse()
         proxy.cut()
-        told = await eventually(viewer.next_heartbeat, lambda beat: "trouble" in beat)
-        assert str(proxy.port) in told["trouble"]
+        heartbeat = await eventually(viewer.next_heartbeat, lambda beat: "trouble" in beat)
+        assert str(proxy.port) in heartbeat["trouble"]
         await eventually(
             viewer.next_heartbeat, lambda beat: beat["ageSeconds"] > 2.0
         )  # requestTimeout
@@ -70,11 +70,11 @@ async def test_a_viewer_sees_changes_an_outage_and_the_end(
     assert code == 0
 
 
-def names(view: ServerSentEvent) -> list[str]:
+def unit_names(view: ServerSentEvent) -> list[str]:
     return [row["name"] for row in view.data["units"]["listed"]["rows"]]
 
 
-async def test_streams_are_bounded_and_leave_the_figures_of_requests_alone(
+async def test_the_number_of_streams_is_limited_and_they_do_not_count_as_in_flight(
     api: ProductProcess,
 ) -> None:
     caller = ApiClient(api.url)
@@ -83,9 +83,9 @@ async def test_streams_are_bounded_and_leave_the_figures_of_requests_alone(
             viewer = await viewers.enter_async_context(open_event_stream(api.url))
             assert viewer.response.status == 200
         refused = await caller.get(EVENTS_PATH)
-        figures = (await caller.text("/metrics")).splitlines()
+        metrics = (await caller.text("/metrics")).splitlines()
     assert refused.status_and_code == (503, "service_unavailable")
     assert int(refused.headers["Retry-After"]) > 0
-    assert "gpuruntime_http_in_flight 1.0" in figures
-    answered = f'gpuruntime_http_requests_total{{method="GET",route="{EVENTS_PATH}",status="200"}}'
-    assert f"{answered} {MAX_VIEWERS}.0" in figures
+    assert "gpuruntime_http_in_flight 1.0" in metrics
+    counter = f'gpuruntime_http_requests_total{{method="GET",route="{EVENTS_PATH}",status="200"}}'
+    assert f"{counter} {MAX_VIEWERS}.0" in metrics

@@ -18,12 +18,12 @@ from tests.support.wait.eventually import eventually
 from tests.unit.apiserver.dashboard.snapshot_objects import new_unit, with_reason
 from tests.unit.apiserver.in_process_api import TIME_LIMITS, new_app
 
-SMALLEST_BUFFER = 4096
+BUFFER_BYTES = 4096
 ACCEPTED = b"HTTP/1.1 200 OK"
 
 
 class ChangingSnapshotSource:
-    """A source of large snapshots, of which each differs from the last."""
+    """A source of large snapshots; every snapshot is different."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
@@ -34,7 +34,7 @@ class ChangingSnapshotSource:
         return ClusterSnapshot(units=(unit,) * 200)
 
 
-class RestlessClock(SystemClock):
+class FastClock(SystemClock):
     """A clock whose sleeps are almost zero."""
 
     async def sleep(self, seconds: float) -> None:
@@ -42,16 +42,16 @@ class RestlessClock(SystemClock):
 
 
 @asynccontextmanager
-async def served(port: int) -> AsyncIterator[str]:
-    """Run an API with a slot for one viewer."""
-    feed = DashboardBroadcaster(ChangingSnapshotSource(), RestlessClock(), max_viewers=1)
-    runner = web.AppRunner(new_app(TIME_LIMITS, dashboard=feed), shutdown_timeout=1.0)
+async def run_dashboard(port: int) -> AsyncIterator[str]:
+    """Run an API with a slot for one viewer; yield its URL."""
+    broadcaster = DashboardBroadcaster(ChangingSnapshotSource(), FastClock(), max_viewers=1)
+    runner = web.AppRunner(new_app(TIME_LIMITS, dashboard=broadcaster), shutdown_timeout=1.0)
     await runner.setup()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(feed.run())
+        task = group.create_task(broadcaster.run())
         await web.TCPSite(runner, "127.0.0.1", port).start()
         yield f"http://127.0.0.1:{port}"
-        running.cancel()
+        task.cancel()
     await runner.cleanup()
 
 
@@ -60,13 +60,13 @@ async def status_of_a_viewer(url: str) -> int:
         return viewer.response.status
 
 
-async def test_a_viewer_who_does_not_read_is_dropped(
+async def test_a_viewer_that_does_not_read_is_disconnected(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "WRITE_TIMEOUT_SECONDS", 0.2)
-    async with served(unused_tcp_port) as url:
+    async with run_dashboard(unused_tcp_port) as url:
         with socket.socket() as idle:
-            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALLEST_BUFFER)
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
             idle.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(idle, ("127.0.0.1", unused_tcp_port))
@@ -79,8 +79,8 @@ async def test_a_reading_viewer_stays_connected_and_frees_its_slot_on_disconnect
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(handlers, "WRITE_TIMEOUT_SECONDS", 60.0)
-    async with served(unused_tcp_port) as url:
+    async with run_dashboard(unused_tcp_port) as url:
         async with open_event_stream(url) as viewer:
-            marks = {(await viewer.next_view()).event_id for _ in range(50)}
-            assert len(marks) == 50
+            event_ids = {(await viewer.next_view()).event_id for _ in range(50)}
+            assert len(event_ids) == 50
         await eventually(lambda: status_of_a_viewer(url), lambda status: status == 200)

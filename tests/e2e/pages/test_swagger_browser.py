@@ -1,4 +1,4 @@
-"""The Swagger page in a real browser: it shows everything, works, and requests no other host."""
+"""The Swagger page in a real browser: every operation works, and no other host is requested."""
 
 import json
 from collections.abc import AsyncIterator
@@ -67,7 +67,7 @@ BLOCKS = """[...document.querySelectorAll('.opblock')].map(block => [
     block.querySelector('.opblock-summary-path').dataset.path,
 ])"""
 
-BLOCKS_NAMED = f"{BLOCKS}.findIndex(([method, path]) => method === {{method}} && path === {{path}})"
+BLOCK_INDEX = f"{BLOCKS}.findIndex(([method, path]) => method === {{method}} && path === {{path}})"
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ async def page(api: ProductProcess, tmp_path: Path) -> AsyncIterator[BrowserPage
         yield page
 
 
-async def try_out(page: BrowserPage, method: str, path: str, album: Path) -> str:
+async def try_out(page: BrowserPage, method: str, path: str, folder: Path) -> str:
     """Click as a reader would; save a picture and return the status that the page shows."""
-    place = BLOCKS_NAMED.format(method=json.dumps(method), path=json.dumps(path))
-    block = f"document.querySelectorAll('.opblock')[{await page.evaluate(place)}]"
+    index = BLOCK_INDEX.format(method=json.dumps(method), path=json.dumps(path))
+    block = f"document.querySelectorAll('.opblock')[{await page.evaluate(index)}]"
     toggle = f"{block}.querySelector('.opblock-summary-control').click()"
     await page.evaluate(toggle)
     for button in (".try-out__btn", ".execute"):
@@ -101,14 +101,14 @@ async def try_out(page: BrowserPage, method: str, path: str, album: Path) -> str
     status = f"{block}.querySelector('.live-responses-table .response .response-col_status')"
     shown = await page.wait_for(f"{status}?.textContent.trim()")
     await page.evaluate(f"{block}.scrollIntoView()")
-    (album / f"{method}{path.replace('/', '-')}.png").write_bytes(await page.screenshot())
+    (folder / f"{method}{path.replace('/', '-')}.png").write_bytes(await page.screenshot())
     await page.evaluate(toggle)
     return str(shown)
 
 
 async def stock_is_ready(api: ProductProcess) -> bool:
-    _, answer = await get(f"{api.url}{STOCK}?phase=Ready")
-    return len(answer["data"]) > 0
+    _, body = await get(f"{api.url}{STOCK}?phase=Ready")
+    return len(body["data"]) > 0
 
 
 async def test_every_operation_can_be_tried_out_in_swagger_without_another_host(
@@ -118,12 +118,12 @@ async def test_every_operation_can_be_tried_out_in_swagger_without_another_host(
     await eventually(
         lambda: page.evaluate(BLOCKS), lambda shown: sorted(shown) == sorted(operations(document))
     )
-    album = tmp_path / "album"
-    album.mkdir()
-    shown = [("POST", STOCK, await try_out(page, "POST", STOCK, album))]
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    shown = [("POST", STOCK, await try_out(page, "POST", STOCK, folder))]
     await eventually(lambda: stock_is_ready(api))
     for method, path, _ in WRITES + READS + CHANGES:
-        shown.append((method, path, await try_out(page, method, path, album)))
+        shown.append((method, path, await try_out(page, method, path, folder)))
     assert shown == [("POST", STOCK, "202"), *WRITES, *READS, *CHANGES]
     assert sorted([method, path] for method, path, _ in shown) == sorted(operations(document))
     assert [
