@@ -14,7 +14,7 @@ from apiserver.http import keys
 from apiserver.http.access_log import AccessLog, access_log_middleware
 from apiserver.http.auth import auth_middleware
 from apiserver.http.background import run_background_tasks
-from apiserver.http.byte_budget import ByteBudget
+from apiserver.http.body import ByteBudget
 from apiserver.http.deadline import RequestTimeLimits, deadline_middleware
 from apiserver.http.keys import ProvidedService
 from apiserver.http.long_poll import LongPolls

@@ -12,6 +12,7 @@ from apiserver.errors import (
     BodyTooLargeError,
     ErrorDetail,
     InvalidRequestError,
+    ServiceUnavailableError,
     UnsupportedMediaTypeError,
 )
 from apiserver.http.deadline import DEADLINE
@@ -123,3 +124,27 @@ def _invalid_body_error(details: tuple[ErrorDetail, ...]) -> InvalidRequestError
 
 def body_too_large_error(max_bytes: int) -> BodyTooLargeError:
     return BodyTooLargeError(f"the body is larger than {max_bytes // 1024} KiB")
+
+
+class ByteBudget:
+    """A limited number of bytes, reserved by a request before it reads its body."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._reserved_bytes = 0
+
+    @contextmanager
+    def reserve(self, size: int) -> Iterator[None]:
+        """Reserve bytes for the length of the block; a single request is always admitted.
+
+        Raises ServiceUnavailableError if the budget is used up.
+        """
+        if self._reserved_bytes and self._reserved_bytes + size > self._max_bytes:
+            raise ServiceUnavailableError(
+                "the API receives too many large payloads at the moment; retry", retry_after=1
+            )
+        self._reserved_bytes += size
+        try:
+            yield
+        finally:
+            self._reserved_bytes -= size

@@ -9,7 +9,7 @@ from aiohttp import web
 from apiserver.config import RequestLimits
 from apiserver.errors import ServiceUnavailableError
 from apiserver.http.background import BackgroundTasks
-from apiserver.http.byte_budget import ByteBudget
+from apiserver.http.body import ByteBudget
 from apiserver.http.long_poll import LongPolls
 from apiserver.http.static_files import Asset
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apiserver.errors import InvalidRequestError
-from apiserver.http.body import decode_json_object
+from apiserver.errors import InvalidRequestError, ServiceUnavailableError
+from apiserver.http.body import ByteBudget, decode_json_object
 from apiserver.schemas.strict_json import MAX_DEPTH
 
 MALFORMED = "the body is not valid JSON: "
@@ -75,3 +75,24 @@ def test_a_json_body_that_is_not_an_object_is_refused(body: bytes) -> None:
 
 def test_json_of_the_maximum_depth_is_decoded() -> None:
     assert decode_json_object(nested_object(MAX_DEPTH))
+
+
+def test_a_reservation_beyond_the_byte_budget_is_refused() -> None:
+    budget = ByteBudget(100)
+    with budget.reserve(60):
+        with (
+            budget.reserve(40),
+            pytest.raises(ServiceUnavailableError),
+            budget.reserve(1),
+        ):
+            pass
+        with budget.reserve(40):
+            pass
+
+
+def test_a_reservation_above_the_whole_budget_is_allowed_alone() -> None:
+    budget = ByteBudget(100)
+    with budget.reserve(1000), pytest.raises(ServiceUnavailableError), budget.reserve(1):
+        pass
+    with budget.reserve(1):
+        pass
