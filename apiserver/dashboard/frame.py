@@ -1,14 +1,18 @@
-"""Serialised dashboard frames and heartbeats."""
+"""Dashboard frames and heartbeats, and their form as server-sent events (WHATWG HTML, 9.2)."""
 
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
 from apiserver.dashboard.view import DashboardView
 from apiserver.kube import errors as kube_errors
 from shared.time import format_timestamp
+
+EVENT_STREAM_MEDIA_TYPE: Final = "text/event-stream"
+LAST_EVENT_ID_HEADER: Final = "Last-Event-ID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +51,14 @@ def heartbeat(frame: DashboardFrame, now: datetime, monotonic: float) -> Heartbe
     """Return the heartbeat of a frame at a time."""
     age = None if frame.collected_at is None else round(monotonic - frame.collected_at, 1)
     return Heartbeat(now=format_timestamp(now), age_seconds=age, trouble=frame.error)
+
+
+def encode_event(name: str, data: bytes, event_id: str = "") -> bytes:
+    """Encode one event; `data` has no line breaks. A client that reconnects sends `event_id`."""
+    id_line = f"id: {event_id}\n" if event_id else ""
+    return f"{id_line}event: {name}\ndata: ".encode() + data + b"\n\n"
+
+
+def encode_retry(milliseconds: int) -> bytes:
+    """Encode the time after which a disconnected client reconnects."""
+    return b"retry: %d\n\n" % milliseconds

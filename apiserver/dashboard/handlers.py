@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import hdrs, web
 
 from apiserver.dashboard.broadcaster import DashboardBroadcaster, Subscriber
-from apiserver.dashboard.sse import (
+from apiserver.dashboard.frame import (
     EVENT_STREAM_MEDIA_TYPE,
     LAST_EVENT_ID_HEADER,
     encode_event,

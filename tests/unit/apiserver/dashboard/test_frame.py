@@ -1,6 +1,6 @@
 """Tests of server-sent events in the format that browsers parse."""
 
-from apiserver.dashboard.sse import encode_event, encode_retry
+from apiserver.dashboard.frame import encode_event, encode_retry
 
 
 def test_an_event_has_an_id_a_name_and_data() -> None:
