@@ -28,7 +28,7 @@ class SnapshotSource(Protocol):
 
 
 class DashboardBroadcaster:
-    """Keeps one frame for all viewers of this process; idle without viewers."""
+    """A broadcaster of one frame to all viewers of this process; idle without viewers."""
 
     def __init__(
         self, source: SnapshotSource, clock: Clock, max_viewers: int = MAX_VIEWERS

@@ -16,7 +16,7 @@ _FIRST: Final = ListOptions(limit=1, from_cache=True)
 
 
 class SnapshotCollector:
-    """Reads the objects of the dashboard, one list after the other."""
+    """A reader of the objects of the dashboard, one list after the other."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Background task that probes the cluster and counts its nodes and units."""
+"""The background task that probes the cluster and counts its nodes and units."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ class UnitCountSource(Protocol):
 
 
 class ClusterMonitor:
-    """Keeps `state` up to date, so that readers never wait for Kubernetes."""
+    """A monitor that keeps `state` up to date, so that readers never wait for Kubernetes."""
 
     def __init__(self, gateway: ClusterReader, counter: UnitCountSource, clock: Clock) -> None:
         self._gateway = gateway

@@ -6,7 +6,7 @@ from apiserver.health.cluster_state import KUBERNETES_OFF, ClusterState, is_firs
 
 
 class Readiness:
-    """Ready while the process is not stopping and the cluster is connected, or Kubernetes is off.
+    """The readiness: the process is not stopping, and the cluster is connected or not configured.
 
     A process that has just connected waits for its first count, so that health is complete before
     requests arrive.

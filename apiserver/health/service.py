@@ -32,7 +32,7 @@ class HealthReport:
 
 
 class HealthService:
-    """Reports health from memory, without waiting."""
+    """The service that reports health from memory, without waiting."""
 
     def __init__(
         self,

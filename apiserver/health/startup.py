@@ -55,7 +55,7 @@ async def wait_for_cluster(monitor: ClusterProbe, clock: Clock, timeout_seconds:
         now = clock.monotonic()
         if now - started_at >= timeout_seconds:
             raise ClusterNotReadyError(
-                f"gave up after {timeout_seconds:g} s: {monitor.state.error}"
+                f"no connection within {timeout_seconds:g} s: {monitor.state.error}"
             )
         if logged_at is None or now - logged_at >= LOG_INTERVAL_SECONDS:
             log.warning("waiting_for_cluster", extra={"kubeError": monitor.state.error})

@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 class StatusReporter:
-    """Logs the health of this process once at start, then at each interval."""
+    """A reporter that logs the health of this process at the start and at each interval."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class UnitCounts:
 
 
 class UnitCounter:
-    """Counts units from the cache of the API server."""
+    """A counter of units, which reads the cache of the API server."""
 
     def __init__(
         self, objects: ObjectClient, stock_namespace: str, instance_namespace: str

@@ -45,7 +45,7 @@ class ClusterReader(Protocol):
         ...
 
     async def server_version(self, *, timeout_seconds: float = ...) -> ServerVersion:
-        """Return the version of the server, the cheapest proof that it answers."""
+        """Return the version of the server, the cheapest proof that it responds."""
         ...
 
     async def list_nodes(self, *, timeout_seconds: float = ...) -> tuple[Node, ...]:

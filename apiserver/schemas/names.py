@@ -55,7 +55,7 @@ class OperationID(StrictString):
                 is_operation_id, f"is not an operationID: {OPERATION_ID_SYNTAX}"
             ),
             metadata={
-                "description": "Your id of this operation; a repeated request runs it only once.",
+                "description": "Your id for this operation: a repeated request runs only once.",
                 "example": "order-4711",
                 **OPERATION_ID_RULES,
             },

@@ -40,12 +40,12 @@ async def test_a_cluster_that_is_not_ready_ends_the_process_with_1_and_the_reaso
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def work() -> None:
-        raise ClusterNotReadyError("gave up after 30 s")
+        raise ClusterNotReadyError("no connection within 30 s")
 
     process = Process(Readiness(lambda: KUBERNETES_OFF), {"work": work})
     assert await process.run(server([])) is ExitCode.FAILURE
     (line,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert (line.message, vars(line)["error"]) == ("cluster_not_ready", "gave up after 30 s")
+    assert (line.message, vars(line)["error"]) == ("cluster_not_ready", "no connection within 30 s")
 
 
 async def test_the_first_exit_code_wins() -> None:
