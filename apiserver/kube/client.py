@@ -5,7 +5,7 @@ from typing import Final, NoReturn, Protocol, TypeVar
 
 import msgspec
 
-from apiserver.kube import decoding, request, transport_errors
+from apiserver.kube import decoding, request, request_errors
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.decoding import DECODE_ERRORS, ObjectList, WatchEvent
 from apiserver.kube.port import JsonObject, ListOptions, Page, T
@@ -183,4 +183,4 @@ class RestKubeClient:
         try:
             return decode()
         except DECODE_ERRORS as error:
-            raise transport_errors.unreadable_response_error(self.server, request, error) from error
+            raise request_errors.unreadable_response_error(self.server, request, error) from error

@@ -13,8 +13,11 @@ from apiserver.kube.credentials import Credentials
 from apiserver.kube.kubeconfig import RestConfig
 from apiserver.kube.metrics import NO_RESPONSE_CODE, RestMetrics
 from apiserver.kube.request import JSON_MEDIA_TYPE, WATCH_TIMEOUT_SECONDS, KubeRequest, KubeResponse
-from apiserver.kube.status_errors import error_from_response
-from apiserver.kube.transport_errors import translate_transport_errors, unreachable_error
+from apiserver.kube.request_errors import (
+    error_from_response,
+    translate_transport_errors,
+    unreachable_error,
+)
 from shared.clock import Clock
 
 REQUEST_TIMEOUT_SECONDS: Final = 5.0

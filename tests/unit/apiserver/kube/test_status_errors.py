@@ -5,7 +5,7 @@ import pytest
 
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.request import KubeRequest, KubeResponse
-from apiserver.kube.status_errors import error_from_response
+from apiserver.kube.request_errors import error_from_response
 
 SERVER = "https://10.0.0.1:6443"
 GET = KubeRequest("GET", "/apis/x/units/one")

@@ -7,7 +7,7 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from apiserver.kube import decoding, transport_errors
+from apiserver.kube import decoding, request_errors
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.decoding import DECODE_ERRORS
 from apiserver.kube.request import KubeRequest
@@ -17,7 +17,7 @@ SERVER = "https://10.0.0.1:6443"
 
 
 def test_a_refused_connection_names_the_server_and_what_to_check() -> None:
-    error = transport_errors.unreachable_error(
+    error = request_errors.unreachable_error(
         SERVER, ConnectionRefusedError(111, "Connection refused")
     )
     assert str(error) == (
@@ -48,7 +48,7 @@ def new_certificate_error() -> ssl.SSLCertVerificationError:
 def test_a_broken_connection_is_described_by_its_innermost_cause(
     error: Exception, message: str
 ) -> None:
-    assert message in str(transport_errors.unreachable_error(SERVER, error))
+    assert message in str(request_errors.unreachable_error(SERVER, error))
 
 
 def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
@@ -57,7 +57,7 @@ def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
     error = aiohttp.ClientHttpProxyError(
         request, (), status=407, message="Proxy Authentication Required"
     )
-    message = str(transport_errors.unreachable_error(SERVER, error))
+    message = str(request_errors.unreachable_error(SERVER, error))
     assert "cannot be reached: 407 Proxy Authentication Required. Check" in message
     assert "hunter2" not in message
 
@@ -68,7 +68,7 @@ def test_the_password_of_a_proxy_is_not_in_the_message() -> None:
 def test_a_response_that_is_not_an_object_is_unexpected(body: bytes) -> None:
     with pytest.raises(DECODE_ERRORS) as caught:
         decoding.decode_object(GPU_UNITS, body)
-    error = transport_errors.unreadable_response_error(
+    error = request_errors.unreadable_response_error(
         SERVER, KubeRequest("PATCH", "/apis/x"), caught.value
     )
     assert isinstance(error, kube_errors.UnexpectedResponseError)
