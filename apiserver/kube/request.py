@@ -128,14 +128,15 @@ def watch_request(
 
 def object_path(resource: Resource[T], namespace: str, name: str, subresource: str = "") -> str:
     """Return the path of one object; raises InvalidNameError, also for an empty name."""
-    require_valid_names(namespace, name)
-    return resource.path(namespace, name, subresource)
+    path = f"{collection_path(resource, namespace)}/{name}"
+    require_valid_names(name)
+    return f"{path}/{subresource}" if subresource else path
 
 
 def collection_path(resource: Resource[T], namespace: str) -> str:
     """Return the path of all objects in one namespace; raises InvalidNameError."""
     require_valid_names(namespace)
-    return resource.path(namespace)
+    return f"/apis/{API_VERSION}/namespaces/{namespace}/{resource.plural}"
 
 
 def require_valid_names(*names: str) -> None:

@@ -8,7 +8,6 @@ from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.function import Function
 from shared.v1alpha1.gpustorage import GPUStorage
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.group import API_VERSION
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.stockpool import StockPool
 
@@ -30,11 +29,6 @@ class Resource(Generic[T]):
     kind: str
     plural: str
     model: type[T]
-
-    def path(self, namespace: str, name: str = "", subresource: str = "") -> str:
-        """Return the URL path of the collection, one object or a subresource of it."""
-        parts = [f"/apis/{API_VERSION}/namespaces/{namespace}/{self.plural}", name, subresource]
-        return "/".join(part for part in parts if part)
 
 
 GPU_UNITS: Final = Resource(gpuunit.KIND, gpuunit.PLURAL, GPUUnit)
