@@ -14,7 +14,7 @@ _REASON_PATTERN = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The owner of an object; Kubernetes deletes an object whose owners are all gone."""
+    """The owner of an object; Kubernetes deletes an object when all its owners are deleted."""
 
     api_version: str
     kind: str
@@ -41,16 +41,20 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One observation about an object, in the form that all of Kubernetes uses."""
+    """A condition of an object, in the standard form of Kubernetes."""
 
     type: Annotated[
         str,
-        Meta(description="What is observed, in CamelCase.", max_length=316, pattern=_TYPE_PATTERN),
+        Meta(
+            description="The type of the condition, in CamelCase.",
+            max_length=316,
+            pattern=_TYPE_PATTERN,
+        ),
     ]
     status: Annotated[
         str,
         Meta(
-            description="Whether it holds: True, False or Unknown.",
+            description="The status of the condition: True, False or Unknown.",
             extra_json_schema={"enum": ["True", "False", "Unknown"]},
         ),
     ]
@@ -60,21 +64,21 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     last_transition_time: Annotated[
         str,
         Meta(
-            description="When the status last went from one value to another.",
+            description="When the status last changed.",
             extra_json_schema={"format": "date-time"},
         ),
     ]
     reason: Annotated[
         str,
         Meta(
-            description="Why the status is what it is, in one CamelCase word.",
+            description="The reason for the status, in one CamelCase word.",
             min_length=1,
             max_length=1024,
             pattern=_REASON_PATTERN,
         ),
     ]
     message: Annotated[
-        str, Meta(description="The same for people; may be empty.", max_length=32768)
+        str, Meta(description="The explanation of the reason; may be empty.", max_length=32768)
     ]
 
 

@@ -9,8 +9,12 @@ from msgspec import Meta
 class FrameworkEndpoint(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """HTTP on a unix socket; the worker has a default for each empty field."""
+    """The HTTP server of the user's code on a unix socket; an empty field has a default."""
 
-    socket_path: Annotated[str, Meta(description="The unix socket that the code serves.")] = ""
-    invoke_path: Annotated[str, Meta(description="The path that takes an invocation.")] = ""
-    health_path: Annotated[str, Meta(description="The path that tells whether it can.")] = ""
+    socket_path: Annotated[
+        str, Meta(description="The unix socket on which the user's code listens.")
+    ] = ""
+    invoke_path: Annotated[str, Meta(description="The HTTP path that receives invocations.")] = ""
+    health_path: Annotated[
+        str, Meta(description="The HTTP path that reports whether the user's code is ready.")
+    ] = ""

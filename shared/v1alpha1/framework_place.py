@@ -1,4 +1,4 @@
-"""The address at which the worker of a function finds the user's code, with defaults."""
+"""The address at which the worker of a function reaches the user's code, with defaults."""
 
 import posixpath
 from typing import Final
@@ -12,11 +12,11 @@ MAX_SOCKET_PATH_BYTES: Final = 107  # the longest address of a unix socket on Li
 
 def resolve_endpoint(endpoint: FrameworkEndpoint | None) -> FrameworkEndpoint:
     """Return the requested endpoint, completed with the defaults."""
-    asked = endpoint or FrameworkEndpoint()
+    requested = endpoint or FrameworkEndpoint()
     return FrameworkEndpoint(
-        socket_path=asked.socket_path or SOCKET_PATH,
-        invoke_path=asked.invoke_path or INVOKE_PATH,
-        health_path=asked.health_path or HEALTH_PATH,
+        socket_path=requested.socket_path or SOCKET_PATH,
+        invoke_path=requested.invoke_path or INVOKE_PATH,
+        health_path=requested.health_path or HEALTH_PATH,
     )
 
 

@@ -1,4 +1,4 @@
-"""GPUStorage: files that outlive the units that use them."""
+"""GPUStorage: files that outlive the units that mount them."""
 
 from typing import Annotated, Final
 
@@ -25,7 +25,9 @@ class PrepareSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     from_image: Annotated[
         str,
         Meta(
-            description="An image whose program fills the storage.", min_length=1, max_length=1024
+            description="An image whose program writes the initial content.",
+            min_length=1,
+            max_length=1024,
         ),
     ] = ""
     command: Annotated[
@@ -33,31 +35,38 @@ class PrepareSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     ] = ()
     args: Annotated[tuple[str, ...], Meta(description="Replaces the arguments of the image.")] = ()
     from_storage_name: Annotated[
-        str, Meta(description="A GPUStorage whose files are copied.", min_length=1, max_length=63)
+        str,
+        Meta(
+            description="A GPUStorage in the same namespace whose files are copied.",
+            min_length=1,
+            max_length=63,
+        ),
     ] = ""
 
 
 class AccessorSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Read-only browsing over HTTP."""
+    """The read-only HTTP file server of a storage."""
 
-    enabled: Annotated[bool, Meta(description="Whether the files can be browsed.")] = False
+    enabled: Annotated[bool, Meta(description="Whether the file server runs.")] = False
 
 
 class GPUStorageSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The desired state of a storage."""
 
-    size: Annotated[QuantityText, Meta(description="How much it holds; it can grow.")]
+    size: Annotated[QuantityText, Meta(description="The size of the volume; it can be raised.")]
     storage_class_name: Annotated[
         str | None,
         Meta(
-            description="The StorageClass; empty is the cluster's default, "
-            "without it the configuration decides."
+            description="The StorageClass of the volume. Empty: the default class of the cluster. "
+            "Absent: the class in the configuration of the controller."
         ),
     ] = None
     prepare: Annotated[
-        PrepareSpec | None, Meta(description="What it is filled with; cannot be changed.")
+        PrepareSpec | None, Meta(description="The source of the initial content; immutable.")
     ] = None
-    accessor: Annotated[AccessorSpec | None, Meta(description="Browsing of the files.")] = None
+    accessor: Annotated[
+        AccessorSpec | None, Meta(description="The read-only file server of the storage.")
+    ] = None
 
 
 class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -65,22 +74,24 @@ class PrepareStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
     phase: Annotated[
         str,
-        Meta(description="How far along it is.", extra_json_schema=enum_schema(PreparePhase)),
+        Meta(
+            description="The phase of the preparation.", extra_json_schema=enum_schema(PreparePhase)
+        ),
     ] = ""
-    job_name: Annotated[str, Meta(description="The Job that fills the storage.")] = ""
+    job_name: Annotated[str, Meta(description="The Job that prepares the storage.")] = ""
     observed_digest: Annotated[
-        str, Meta(description="The hash of the prepare spec that this is about.")
+        str, Meta(description="The hash of the prepare spec that this status describes.")
     ] = ""
     recovered_by: Annotated[
-        str, Meta(description="The request to recover that was acted on last.")
+        str, Meta(description="The recover request that started the last attempt.")
     ] = ""
     prior_request: Annotated[
         str,
-        Meta(description="The request to recover that is older than the failure: not acted on."),
+        Meta(description="The recover request from before the failure; it starts no attempt."),
     ] = ""
-    message: Annotated[str, Meta(description="Why it failed.")] = ""
+    message: Annotated[str, Meta(description="Why the preparation failed.")] = ""
     recovery_phase: Annotated[
-        str, Meta(description="How far along a recovery after a failure is.")
+        str, Meta(description="The phase of the last recovery; empty if there was none.")
     ] = ""
 
 
@@ -89,10 +100,12 @@ class AccessorStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
     phase: Annotated[
         str,
-        Meta(description="How far along it is.", extra_json_schema=enum_schema(AccessorPhase)),
+        Meta(
+            description="The phase of the accessor.", extra_json_schema=enum_schema(AccessorPhase)
+        ),
     ] = ""
     service_name: Annotated[str, Meta(description="The Service of the accessor.")] = ""
-    access_url: Annotated[str, Meta(description="Where the files are browsed in the cluster.")] = (
+    access_url: Annotated[str, Meta(description="The URL of the files inside the cluster.")] = (
         field(name="accessURL", default="")
     )
 
@@ -104,34 +117,30 @@ class GPUStorageStatus(
 
     phase: Annotated[
         str,
-        Meta(
-            description="How far along the storage is.", extra_json_schema=enum_schema(StoragePhase)
-        ),
+        Meta(description="The phase of the storage.", extra_json_schema=enum_schema(StoragePhase)),
     ] = ""
-    claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim, once it is there.")] = (
-        ""
-    )
+    claim_name: Annotated[str, Meta(description="The PersistentVolumeClaim, once it exists.")] = ""
     storage_class_name: Annotated[
-        str, Meta(description="The StorageClass that the claim has got.")
+        str, Meta(description="The StorageClass of the PersistentVolumeClaim.")
     ] = ""
-    capacity: Annotated[str, Meta(description="How much the volume holds now.")] = ""
-    prepare: Annotated[PrepareStatus | None, Meta(description="How far along the filling is.")] = (
+    capacity: Annotated[str, Meta(description="The current size of the volume.")] = ""
+    prepare: Annotated[PrepareStatus | None, Meta(description="The state of the preparation.")] = (
         None
     )
-    accessor: Annotated[
-        AccessorStatus | None, Meta(description="How far along the browsing is.")
-    ] = None
-    mounted_by: Annotated[str, Meta(description="The unit that has the storage mounted.")] = ""
+    accessor: Annotated[AccessorStatus | None, Meta(description="The state of the accessor.")] = (
+        None
+    )
+    mounted_by: Annotated[str, Meta(description="The unit that mounts the storage.")] = ""
     observed_generation: ObservedGeneration = 0
     last_sync_time: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
     conditions: ConditionList = ()
 
 
 class GPUStorage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Files with a life of their own: deleting a unit never deletes its data."""
+    """Files that outlive the units that mount them: deleting a unit never deletes them."""
 
     metadata: ObjectMeta
-    spec: Annotated[GPUStorageSpec, Meta(description="What is asked of the storage.")]
-    status: Annotated[GPUStorageStatus, Meta(description="What is seen of it.")] = (
+    spec: Annotated[GPUStorageSpec, Meta(description="The desired state of the storage.")]
+    status: Annotated[GPUStorageStatus, Meta(description="The observed state of the storage.")] = (
         GPUStorageStatus()
     )

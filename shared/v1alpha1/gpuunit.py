@@ -1,4 +1,4 @@
-"""GPUUnit: a stock unit in the stock namespace, a user's machine in the instance namespace."""
+"""GPUUnit: a stock unit in the stock namespace, an active unit in the instance namespace."""
 
 from typing import Annotated, Final
 
@@ -18,12 +18,12 @@ PLURAL: Final = "gpuunits"
 
 
 class UnitAccess(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The settings of the published address of a unit."""
+    """The settings of the published URL of a unit."""
 
     primary_port: Annotated[
-        str, Meta(description="The name of the port in the address; without it, the first.")
+        str, Meta(description="The name of the port in the URL; empty: the first port.")
     ] = ""
-    scheme: Annotated[str, Meta(description="The scheme of the address.")] = "http"
+    scheme: Annotated[str, Meta(description="The scheme of the URL.")] = "http"
 
 
 class ServerlessSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -33,27 +33,39 @@ class ServerlessSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
         field(name="requestID")
     )
     framework: Annotated[
-        FrameworkEndpoint | None, Meta(description="How the user's code is reached.")
+        FrameworkEndpoint | None, Meta(description="The address of the user's code.")
     ] = None
     concurrency: Annotated[
-        int, Meta(description="Invocations that it runs at once.", ge=1, le=1000)
+        int,
+        Meta(
+            description="The maximum number of invocations that it runs at the same time.",
+            ge=1,
+            le=1000,
+        ),
     ] = 1
     timeout_seconds: Annotated[
-        int, Meta(description="How long one run may take.", ge=1, le=3570)
+        int, Meta(description="The maximum seconds of one attempt.", ge=1, le=3570)
     ] = 300
 
 
 class GPUUnitSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The desired state of a unit."""
 
-    image: Annotated[str, Meta(description="The user's image; stock ignores it.")] = ""
+    image: Annotated[
+        str, Meta(description="The container image of an active unit; ignored for stock units.")
+    ] = ""
     image_pull_secrets: Annotated[
-        tuple[str, ...], Meta(description="Names of Secrets with which the image is pulled.")
+        tuple[str, ...], Meta(description="The Secrets for pulling the image.")
     ] = ()
-    template: Annotated[WorkloadTemplate | None, Meta(description="What runs in the unit.")] = None
-    access: Annotated[UnitAccess | None, Meta(description="How the unit is reached.")] = None
+    template: Annotated[
+        WorkloadTemplate | None,
+        Meta(description="The command, environment and ports of the unit."),
+    ] = None
+    access: Annotated[
+        UnitAccess | None, Meta(description="The settings of the unit's published URL.")
+    ] = None
     storage_mounts: Annotated[
-        tuple[StorageMount, ...], Meta(description="Storages whose files the unit sees.")
+        tuple[StorageMount, ...], Meta(description="Storages to mount in the unit.")
     ] = ()
     serverless: Annotated[
         ServerlessSpec | None, Meta(description="Makes the unit a worker of a Function.")
@@ -67,9 +79,7 @@ class ServerlessStatus(
 
     phase: Annotated[
         str,
-        Meta(
-            description="How far along the worker is.", extra_json_schema=enum_schema(WorkerPhase)
-        ),
+        Meta(description="The phase of the worker.", extra_json_schema=enum_schema(WorkerPhase)),
     ] = ""
 
 
@@ -79,27 +89,29 @@ class GPUUnitStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     phase: Annotated[
         str,
         Meta(
-            description="Ready, Failed for what will not heal by waiting, else Progressing.",
+            description="Ready, Failed if waiting does not help, or Progressing.",
             extra_json_schema=enum_schema(UnitPhase),
         ),
     ] = ""
-    ready_replicas: Annotated[int, Meta(description="How many pods are available.", ge=0)] = 0
+    ready_replicas: Annotated[int, Meta(description="The number of available pods.", ge=0)] = 0
     observed_generation: ObservedGeneration = 0
     last_sync_time: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
     service_name: Annotated[str, Meta(description="The Service of the unit's ports.")] = ""
     access_url: Annotated[
-        str, Meta(description="Where the primary port is reached in the cluster.")
+        str, Meta(description="The URL of the primary port inside the cluster.")
     ] = field(name="accessURL", default="")
-    node_name: Annotated[str, Meta(description="The node that the unit's pod is on.")] = ""
+    node_name: Annotated[str, Meta(description="The node of the unit's pod.")] = ""
     serverless: Annotated[
-        ServerlessStatus | None, Meta(description="How the unit is as a worker.")
+        ServerlessStatus | None, Meta(description="The state of the unit as a worker.")
     ] = None
     conditions: ConditionList = ()
 
 
 class GPUUnit(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A machine with GPUs: reserved in the stock namespace, a user's in the instance namespace."""
+    """A GPU machine: reserved in the stock namespace, in use in the instance namespace."""
 
     metadata: ObjectMeta
-    spec: Annotated[GPUUnitSpec, Meta(description="What is asked of the unit.")]
-    status: Annotated[GPUUnitStatus, Meta(description="What is seen of it.")] = GPUUnitStatus()
+    spec: Annotated[GPUUnitSpec, Meta(description="The desired state of the unit.")]
+    status: Annotated[GPUUnitStatus, Meta(description="The observed state of the unit.")] = (
+        GPUUnitStatus()
+    )

@@ -7,12 +7,12 @@ from msgspec import Meta
 
 
 class StorageMount(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Which GPUStorage, and where its files are seen."""
+    """A GPUStorage and the path at which it is mounted."""
 
     name: Annotated[
         str, Meta(description="The name of a GPUStorage in the same namespace.", min_length=1)
     ]
     mount_path: Annotated[
-        str, Meta(description="The folder in which its files are seen.", min_length=1)
+        str, Meta(description="The absolute path of the mount in the unit.", min_length=1)
     ]
-    read_only: Annotated[bool, Meta(description="Whether writing is refused.")] = False
+    read_only: Annotated[bool, Meta(description="Whether the mount is read-only.")] = False

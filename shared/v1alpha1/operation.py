@@ -1,4 +1,4 @@
-"""Operation: the durable record of one idempotent request."""
+"""Operation: one idempotent request, stored durably."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -28,20 +28,21 @@ class StockRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """The stock unit that the operation claims."""
 
     name: Annotated[str, Meta(description="The name of the stock unit.", min_length=1)]
-    uid: Annotated[str, Meta(description="Its uid: another of that name is not it.", min_length=1)]
+    uid: Annotated[str, Meta(description="The uid of the stock unit.", min_length=1)]
 
 
 class OperationObject(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
-    """One object that the operation made."""
+    """One object that the operation created."""
 
     kind: Annotated[str, Meta(description="The kind of the object.")]
     namespace: Annotated[str, Meta(description="The namespace of the object.")]
     name: Annotated[str, Meta(description="The name of the object.")]
     uid: Annotated[str, Meta(description="The uid of the object.")]
     ordinal: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Which of the requested objects it is.")
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="The position of the object among the requested objects."),
     ] = None
 
 
@@ -55,7 +56,7 @@ class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     type: Annotated[
         str,
         Meta(
-            description="What the operation makes.",
+            description="The kind of object that the operation creates.",
             max_length=63,
             extra_json_schema=enum_schema(OperationType),
         ),
@@ -70,9 +71,11 @@ class OperationSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     ]
     request: Annotated[
         dict[str, Any] | None,
-        Meta(description="The normalised request, so that anybody can resume; until Succeeded."),
+        Meta(description="The normalised request, for resuming; removed on success."),
     ] = None
-    stock: Annotated[StockRef | None, Meta(description="The stock that it claims.")] = None
+    stock: Annotated[
+        StockRef | None, Meta(description="The stock unit that the operation claims.")
+    ] = None
 
 
 class OperationStatus(
@@ -86,26 +89,26 @@ class OperationStatus(
     phase: Annotated[
         str,
         Meta(
-            description="How far along it is; absent is Pending.",
+            description="The phase of the operation; absent: Pending.",
             extra_json_schema=enum_schema(OperationPhase),
         ),
     ] = OperationPhase.PENDING.value
-    attempt: Annotated[int, Meta(description="How often it was restarted.", ge=0)] = 0
-    begun_by: Annotated[str, Meta(description="Which request has restarted it last.")] = ""
-    message: Annotated[str, Meta(description="Why it failed.")] = ""
-    requested: Annotated[int, Meta(description="How many objects were asked for.", ge=0)] = 0
-    created: Annotated[int, Meta(description="How many objects were made.", ge=0)] = 0
-    objects: Annotated[
-        tuple[OperationObject, ...], Meta(description="The objects that were made.")
-    ] = ()
-    started_at: Annotated[Timestamp, Meta(description="When work on it began.")] = ""
+    attempt: Annotated[int, Meta(description="The number of restarts.", ge=0)] = 0
+    begun_by: Annotated[str, Meta(description="The request that restarted it last.")] = ""
+    message: Annotated[str, Meta(description="Why the operation failed.")] = ""
+    requested: Annotated[int, Meta(description="The number of requested objects.", ge=0)] = 0
+    created: Annotated[int, Meta(description="The number of created objects.", ge=0)] = 0
+    objects: Annotated[tuple[OperationObject, ...], Meta(description="The created objects.")] = ()
+    started_at: Annotated[Timestamp, Meta(description="When the operation began to run.")] = ""
     updated_at: Annotated[Timestamp, Meta(description="When this status last changed.")] = ""
-    finished_at: Annotated[Timestamp, Meta(description="When it became final.")] = ""
+    finished_at: Annotated[Timestamp, Meta(description="When it succeeded or failed.")] = ""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The durable record of one idempotent request; its name is a hash of the operationID."""
+    """One idempotent request, stored durably; its name is a hash of the operationID."""
 
     metadata: ObjectMeta
-    spec: Annotated[OperationSpec, Meta(description="What was asked.")]
-    status: Annotated[OperationStatus, Meta(description="What came of it.")] = OperationStatus()
+    spec: Annotated[OperationSpec, Meta(description="The request.")]
+    status: Annotated[OperationStatus, Meta(description="The progress and the result.")] = (
+        OperationStatus()
+    )

@@ -1,4 +1,4 @@
-"""The status that closes an operation."""
+"""The status of an operation that has succeeded."""
 
 from typing import Any
 

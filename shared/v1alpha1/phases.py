@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class UnitPhase(StrEnum):
-    """The phase of a GPUUnit; Failed does not heal by waiting."""
+    """The phase of a GPUUnit; for Failed, waiting does not help."""
 
     PROGRESSING = "Progressing"
     READY = "Ready"

@@ -19,7 +19,7 @@ ObservedGeneration = Annotated[
 ]
 ConditionList = Annotated[
     tuple[Condition, ...],
-    Meta(description="What was observed about the object, one entry a type."),
+    Meta(description="The conditions of the object, one for each type."),
 ]
 
 

@@ -17,10 +17,10 @@ PLURAL: Final = "stockpools"
 class StockPoolSpec(UnitResources, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The resources of the stock units of a pool, and their number."""
 
-    replicas: Annotated[int, Meta(description="How many unclaimed units to keep.", ge=0)] = 0
+    replicas: Annotated[int, Meta(description="The desired number of unclaimed units.", ge=0)] = 0
     max_unavailable: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="How many units may start at once; without it, all."),
+        Meta(description="The maximum number of units that start at once; absent: no limit."),
     ] = None
 
 
@@ -31,13 +31,13 @@ class StockPoolStatus(
 
     phase: Annotated[
         str,
-        Meta(description="How far along the pool is.", extra_json_schema=enum_schema(PoolPhase)),
+        Meta(description="The phase of the pool.", extra_json_schema=enum_schema(PoolPhase)),
     ] = ""
-    replicas: Annotated[int, Meta(description="How many unclaimed units there are.", ge=0)] = 0
+    replicas: Annotated[int, Meta(description="The number of unclaimed units.", ge=0)] = 0
     available: Annotated[
         int,
         Meta(
-            description="How many units are ready and unclaimed.",
+            description="The number of ready and unclaimed units.",
             ge=0,
             extra_json_schema=zero_default(),
         ),
@@ -45,25 +45,27 @@ class StockPoolStatus(
     allocated: Annotated[
         int,
         Meta(
-            description="How many units were consumed in total.",
+            description="The total number of consumed units.",
             ge=0,
             extra_json_schema=zero_default(),
         ),
     ] = 0
     claimed: Annotated[
         tuple[str, ...],
-        Meta(description="The uids of claimed units; one that is gone was consumed."),
+        Meta(description="The uids of claimed units; a deleted one counts as consumed."),
     ] = ()
     selector: Annotated[
-        str, Meta(description="Selects the pool's units and pods, for autoscalers.")
+        str, Meta(description="The label selector of the units and pods, for autoscalers.")
     ] = ""
     observed_generation: ObservedGeneration = 0
     conditions: ConditionList = ()
 
 
 class StockPool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Keeps a number of unclaimed stock units: a consumed one is replaced."""
+    """A number of unclaimed stock units; the controller replaces consumed ones."""
 
     metadata: ObjectMeta
-    spec: Annotated[StockPoolSpec, Meta(description="What stock there shall be.")]
-    status: Annotated[StockPoolStatus, Meta(description="What stock there is.")] = StockPoolStatus()
+    spec: Annotated[StockPoolSpec, Meta(description="The desired state of the pool.")]
+    status: Annotated[StockPoolStatus, Meta(description="The observed state of the pool.")] = (
+        StockPoolStatus()
+    )

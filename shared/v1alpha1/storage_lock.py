@@ -47,18 +47,19 @@ def parse_storage_lock(annotations: Mapping[str, str]) -> StorageLock | None:
 
 def lock_patch(storage: ObjectMeta, lock: StorageLock) -> dict[str, Any]:
     """Return the patch that locks the storage of the read version and protects it from deletion."""
-    note = {MOUNTED_BY_ANNOTATION: msgspec.json.encode(lock).decode()}
-    return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER), annotations=note)
+    annotation = {MOUNTED_BY_ANNOTATION: msgspec.json.encode(lock).decode()}
+    finalizers = (*storage.finalizers, MOUNT_FINALIZER)
+    return _conditional_patch(storage, finalizers, annotations=annotation)
 
 
 def protect_patch(storage: ObjectMeta) -> dict[str, Any]:
-    """Return the patch that protects a storage from deletion, independent of its user."""
+    """Return the patch that protects a storage from deletion without locking it."""
     return _conditional_patch(storage, (*storage.finalizers, MOUNT_FINALIZER))
 
 
 def unlock_patch(storage: ObjectMeta) -> dict[str, Any]:
     """Return the patch that removes the lock and the protection from deletion."""
-    others = [each for each in storage.finalizers if each != MOUNT_FINALIZER]
+    others = [finalizer for finalizer in storage.finalizers if finalizer != MOUNT_FINALIZER]
     return _conditional_patch(storage, others, annotations={MOUNTED_BY_ANNOTATION: None})
 
 
@@ -66,5 +67,6 @@ def _conditional_patch(
     storage: ObjectMeta, finalizers: Iterable[str], **changes: Mapping[str, str | None]
 ) -> dict[str, Any]:
     """Return a patch of the read version of the storage only: the first writer wins."""
-    seen = {"uid": storage.uid, "resourceVersion": storage.resource_version}
-    return {"metadata": {**seen, "finalizers": list(dict.fromkeys(finalizers)), **changes}}
+    read_version = {"uid": storage.uid, "resourceVersion": storage.resource_version}
+    unique = list(dict.fromkeys(finalizers))
+    return {"metadata": {**read_version, "finalizers": unique, **changes}}

@@ -33,21 +33,23 @@ class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     """One environment variable; it has a value or a source."""
 
     name: Annotated[str, Meta(description="The name of the variable.", min_length=1)]
-    value: Annotated[str, Meta(description="The value itself; never a secret.")] = ""
+    value: Annotated[
+        str, Meta(description="The value in plain text; for a secret, use valueFrom.")
+    ] = ""
     value_from: Annotated[
-        EnvVarSource | None, Meta(description="Where the value comes from, instead of `value`.")
+        EnvVarSource | None, Meta(description="The source of the value, instead of `value`.")
     ] = None
 
 
 class Port(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One port that the user's program listens on."""
 
-    name: Annotated[str, Meta(description="What the port is called.", min_length=1)]
+    name: Annotated[str, Meta(description="The name of the port.", min_length=1)]
     port: Annotated[int, Meta(description="The number of the port.", ge=1, le=65535)]
     protocol: Annotated[
         str,
         Meta(
-            description="What the port speaks, TCP or UDP.",
+            description="The protocol of the port, TCP or UDP.",
             extra_json_schema=enum_schema(PortProtocol),
         ),
     ] = PortProtocol.TCP.value
@@ -64,6 +66,6 @@ class WorkloadTemplate(
     args: Annotated[tuple[str, ...], Meta(description="Replaces the arguments of the image.")] = ()
     envs: Annotated[
         tuple[EnvVar, ...],
-        Meta(description="Environment variables; they win over those that we give."),
+        Meta(description="Environment variables; they override those of the controller."),
     ] = ()
     ports: Annotated[tuple[Port, ...], Meta(description="Ports that the program listens on.")] = ()

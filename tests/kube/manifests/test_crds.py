@@ -308,4 +308,4 @@ async def test_kubectl_explains_a_field(resources: Resources, kubectl: AsKubectl
     explained = await eventually(
         lambda: kubectl("explain", "gu.spec.memory"), tolerate=ClusterError
     )
-    assert "Memory, both request and limit." in explained
+    assert "The memory request and limit." in explained

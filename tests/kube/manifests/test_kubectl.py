@@ -145,7 +145,7 @@ async def test_kubectl_explain_describes_the_template(kubectl: AsKubectl) -> Non
         lambda: kubectl("explain", "gpuunit.spec.template"), tolerate=ClusterError
     )
 
-    assert "What runs in the unit." in explained
+    assert "The command, environment and ports of the unit." in explained
     assert {"command", "args", "envs", "ports"} <= set(explained.split())
 
 
