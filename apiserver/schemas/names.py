@@ -130,7 +130,7 @@ def check_quantity(text: str) -> None:
     except ValueError:
         raise _value_error(text, f"is not {quantity.ACCEPTED_FORMAT}, at most 2^63-1") from None
     if parsed.nanos <= 0:
-        raise _value_error(text, "is not above 0")
+        raise _value_error(text, "must be greater than 0")
 
 
 def check_labels(labels: dict[str, str]) -> None:

@@ -19,7 +19,9 @@ class FunctionName(StrictString):
     """The name of a function."""
 
     def __init__(self, **options: Any) -> None:
-        message = "is not the name of a function: lower case letters, digits and -, at most 48"
+        message = (
+            "is not the name of a function: lower case letters, digits and -, at most 48 characters"
+        )
         super().__init__(
             validate=predicate_validator(is_function_name, message),
             metadata={"description": "The name of the function.", **FUNCTION_NAME_RULES},

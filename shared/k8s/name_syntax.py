@@ -3,17 +3,21 @@
 import re
 from typing import Final
 
-DNS_LABEL_SYNTAX: Final = "lower case letters, digits and -, at most 63, such as my-data"
+DNS_LABEL_SYNTAX: Final = "lower case letters, digits and -, at most 63 characters, such as my-data"
 DNS_SUBDOMAIN_SYNTAX: Final = (
-    "lower case letters, digits, - and ., at most 253, such as my-registry"
+    "lower case letters, digits, - and ., at most 253 characters, such as my-registry"
 )
 QUALIFIED_NAME_SYNTAX: Final = (
     "letters, digits, -, _ and ., after an optional domain, such as example.com/zone"
 )
-LABEL_VALUE_SYNTAX: Final = "letters, digits, -, _ and ., at most 63, such as eu-west"
-EXTENDED_RESOURCE_SYNTAX: Final = "a resource with a domain of its maker, such as nvidia.com/gpu"
-SECRET_KEY_SYNTAX: Final = "letters, digits, -, _ and ., at most 253, such as api-key"  # noqa: S105
-PORT_NAME_SYNTAX: Final = "lower case letters, digits and single -, at most 15, such as http"
+LABEL_VALUE_SYNTAX: Final = "letters, digits, -, _ and ., at most 63 characters, such as eu-west"
+EXTENDED_RESOURCE_SYNTAX: Final = (
+    "an extended resource with the domain of its vendor, such as nvidia.com/gpu"
+)
+SECRET_KEY_SYNTAX: Final = "letters, digits, -, _ and ., at most 253 characters, such as api-key"  # noqa: S105
+PORT_NAME_SYNTAX: Final = (
+    "lower case letters, digits and single -, at most 15 characters, such as http"
+)
 ENV_NAME_SYNTAX: Final = "printable ASCII characters without ="
 URL_SCHEME_SYNTAX: Final = "a letter, then letters, digits, +, - and ., such as https"
 
@@ -77,5 +81,5 @@ def is_env_name(text: str) -> bool:
 
 
 def is_url_scheme(text: str) -> bool:
-    """Return whether `text` may stand before :// (RFC 3986)."""
+    """Return whether `text` is a valid scheme of a URL (RFC 3986)."""
     return _URL_SCHEME.fullmatch(text) is not None

@@ -11,7 +11,7 @@ ACCEPTED_FORMAT: Final = "a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3"
 NANOS_PER_UNIT: Final = 10**9
 MAX_NANOS: Final = (2**63 - 1) * NANOS_PER_UNIT
 
-MAX_TEXT_LENGTH: Final = 64  # far above real quantities, and cheap to compute with
+MAX_TEXT_LENGTH: Final = 64  # far above real quantities, and cheap to parse
 # For schemas: the syntax that `parse` accepts without a sign, in a dialect that Python and Go
 # share.
 UNSIGNED_PATTERN: Final = (
@@ -30,13 +30,13 @@ _PATTERN: Final = re.compile(
 
 @dataclass(frozen=True, order=True, slots=True)
 class Quantity:
-    """An amount in thousand-millionths, the finest that Kubernetes knows."""
+    """An amount in nanos (10^-9), the smallest unit of Kubernetes."""
 
     nanos: int
 
     def __post_init__(self) -> None:
         if abs(self.nanos) > MAX_NANOS:
-            raise ValueError("a quantity beyond 2^63-1 is more than Kubernetes can hold")
+            raise ValueError("the quantity exceeds the maximum of Kubernetes, 2^63-1")
 
     @classmethod
     def parse(cls, text: str) -> Self:

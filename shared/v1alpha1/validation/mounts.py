@@ -13,26 +13,28 @@ from shared.v1alpha1.validation.problem import Problem, repeated_positions
 def mount_problems(spec: GPUUnitSpec) -> list[Problem]:
     """Return all problems with the mounts of a unit."""
     mounts = spec.storage_mounts
-    each = [
+    single_mount = [
         problem
-        for place, mount in enumerate(mounts)
-        for problem in _single_mount_problems(f"spec.storageMounts[{place}]", mount)
+        for position, mount in enumerate(mounts)
+        for problem in _single_mount_problems(f"spec.storageMounts[{position}]", mount)
     ]
     storages = repeated_positions(mount.name for mount in mounts)
     paths = repeated_positions(normalise_path(mount.mount_path) for mount in mounts)
     return [
-        *each,
+        *single_mount,
         *(
-            Problem(f"spec.storageMounts[{place}].name", mounts[place].name, "is mounted twice")
-            for place in storages
+            Problem(
+                f"spec.storageMounts[{position}].name", mounts[position].name, "is mounted twice"
+            )
+            for position in storages
         ),
         *(
             Problem(
-                f"spec.storageMounts[{place}].mountPath",
-                mounts[place].mount_path,
+                f"spec.storageMounts[{position}].mountPath",
+                mounts[position].mount_path,
                 "is the path of another mount",
             )
-            for place in paths
+            for position in paths
         ),
     ]
 
@@ -41,10 +43,10 @@ def _single_mount_problems(path: str, mount: StorageMount) -> Iterator[Problem]:
     if not is_dns_label(mount.name):
         message = f"is not the name of a storage: {name_syntax.DNS_LABEL_SYNTAX}"
         yield Problem(f"{path}.name", mount.name, message)
-    given = mount.mount_path
-    if not given.startswith("/"):
-        yield Problem(f"{path}.mountPath", given, "is not an absolute path")
-    elif is_reserved_path(normalise_path(given)):
-        yield Problem(f"{path}.mountPath", given, "is a path of the system")
-    if ":" in given:
-        yield Problem(f"{path}.mountPath", given, "has a colon")
+    mount_path = mount.mount_path
+    if not mount_path.startswith("/"):
+        yield Problem(f"{path}.mountPath", mount_path, "is not an absolute path")
+    elif is_reserved_path(normalise_path(mount_path)):
+        yield Problem(f"{path}.mountPath", mount_path, "is a reserved path of the system")
+    if ":" in mount_path:
+        yield Problem(f"{path}.mountPath", mount_path, "must not contain a colon")

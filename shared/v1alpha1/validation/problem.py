@@ -10,7 +10,7 @@ MAX_SHOWN_LENGTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The field, the given value (None if it is absent or may be a secret), and the reason."""
+    """The field, its value (None if it is absent or may be a secret), and the message."""
 
     path: str
     value: str | None
@@ -19,8 +19,8 @@ class Problem:
     @property
     def text(self) -> str:
         """Return the problem as one line of text."""
-        given = "" if self.value is None else f"{_quote(truncate(self.value))} "
-        return f"{self.path}: {given}{self.message}"
+        value = "" if self.value is None else f"{_quote(truncate(self.value))} "
+        return f"{self.path}: {value}{self.message}"
 
 
 def truncate(value: str) -> str:
@@ -31,17 +31,19 @@ def truncate(value: str) -> str:
 def repeated_positions(keys: Iterable[Hashable]) -> list[int]:
     """Return the positions of the items that occurred earlier in the list."""
     seen: set[Hashable] = set()
-    places = []
-    for place, key in enumerate(keys):
+    positions = []
+    for position, key in enumerate(keys):
         if key in seen:
-            places.append(place)
+            positions.append(position)
         seen.add(key)
-    return places
+    return positions
 
 
 def _quote(text: str) -> str:
     plain = (
-        each if each.isprintable() and each not in '"\\' else json.dumps(each)[1:-1]
-        for each in text
+        character
+        if character.isprintable() and character not in '"\\'
+        else json.dumps(character)[1:-1]
+        for character in text
     )
     return f'"{"".join(plain)}"'

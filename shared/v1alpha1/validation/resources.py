@@ -21,8 +21,8 @@ def resource_problems(spec: UnitResources) -> list[Problem]:
         *_node_selector_problems(spec.node_selector),
         *(
             problem
-            for place, toleration in enumerate(spec.tolerations)
-            for problem in _toleration_problems(f"spec.tolerations[{place}]", toleration)
+            for position, toleration in enumerate(spec.tolerations)
+            for problem in _toleration_problems(f"spec.tolerations[{position}]", toleration)
         ),
         *quantity_problems("spec.shmSize", spec.shm_size),
     ]
@@ -34,14 +34,14 @@ def quantity_problems(path: str, text: str) -> Iterator[Problem]:
         return
     try:
         if Quantity.parse(text).nanos <= 0:
-            yield Problem(path, text, "is not above 0")
+            yield Problem(path, text, "must be greater than 0")
     except ValueError:
         yield Problem(path, text, f"is not {quantity.ACCEPTED_FORMAT}, at most 2^63-1")
 
 
 def _memory_problems(text: str) -> Iterator[Problem]:
     if not text:
-        yield Problem("spec.memory", None, f"is required: give {quantity.ACCEPTED_FORMAT}")
+        yield Problem("spec.memory", None, f"is required: use {quantity.ACCEPTED_FORMAT}")
     yield from quantity_problems("spec.memory", text)
 
 
@@ -65,20 +65,17 @@ def _toleration_problems(path: str, toleration: Toleration) -> Iterator[Problem]
         message = f"is not the key of a taint: {name_syntax.QUALIFIED_NAME_SYNTAX}"
         yield Problem(f"{path}.key", toleration.key, message)
     if toleration.operator not in ("", "Equal", "Exists"):
-        yield Problem(f"{path}.operator", toleration.operator, "is neither Equal nor Exists")
+        yield Problem(f"{path}.operator", toleration.operator, "must be Equal or Exists")
     elif not toleration.key and toleration.operator != "Exists":
-        yield Problem(
-            f"{path}.operator", toleration.operator, "must be Exists where there is no key"
-        )
+        yield Problem(f"{path}.operator", toleration.operator, "must be Exists if there is no key")
     yield from _toleration_value_problems(path, toleration)
     yield from _effect_problems(path, toleration)
 
 
 def _toleration_value_problems(path: str, toleration: Toleration) -> Iterator[Problem]:
     if toleration.operator == "Exists" and toleration.value:
-        yield Problem(
-            f"{path}.value", toleration.value, "must be empty where the operator is Exists"
-        )
+        message = "must be empty if the operator is Exists"
+        yield Problem(f"{path}.value", toleration.value, message)
     elif not is_label_value(toleration.value):
         message = f"is not the value of a taint: {name_syntax.LABEL_VALUE_SYNTAX}"
         yield Problem(f"{path}.value", toleration.value, message)
@@ -86,9 +83,8 @@ def _toleration_value_problems(path: str, toleration: Toleration) -> Iterator[Pr
 
 def _effect_problems(path: str, toleration: Toleration) -> Iterator[Problem]:
     if toleration.effect and toleration.effect not in _TAINT_EFFECTS:
-        yield Problem(
-            f"{path}.effect", toleration.effect, f"is none of {', '.join(_TAINT_EFFECTS)}"
-        )
+        message = f"must be one of {', '.join(_TAINT_EFFECTS)}"
+        yield Problem(f"{path}.effect", toleration.effect, message)
     elif toleration.toleration_seconds is not None and toleration.effect != "NoExecute":
-        message = "must be NoExecute where tolerationSeconds is given"
+        message = "must be NoExecute if tolerationSeconds is set"
         yield Problem(f"{path}.effect", toleration.effect, message)

@@ -32,14 +32,15 @@ def access_problems(spec: GPUUnitSpec) -> list[Problem]:
         return []
     problems = []
     names = [] if spec.template is None else [port.name for port in spec.template.ports]
-    given = spec.access.primary_port
+    primary_port = spec.access.primary_port
     if not names:
         problems.append(Problem("spec.access", None, "needs a port in spec.template.ports"))
-    elif given and given not in names:
-        message = f"is no port of the unit; there are {truncate(', '.join(map(repr, names)))}"
-        problems.append(Problem("spec.access.primaryPort", given, message))
+    elif primary_port and primary_port not in names:
+        listed = truncate(", ".join(map(repr, names)))
+        message = f"is not a port of the unit; its ports are {listed}"
+        problems.append(Problem("spec.access.primaryPort", primary_port, message))
     if not is_url_scheme(spec.access.scheme):
-        message = f"is not a scheme: {name_syntax.URL_SCHEME_SYNTAX}"
+        message = f"is not a URL scheme: {name_syntax.URL_SCHEME_SYNTAX}"
         problems.append(Problem("spec.access.scheme", spec.access.scheme, message))
     return problems
 
@@ -48,21 +49,22 @@ def _image_problems(image: str) -> Iterator[Problem]:
     if not image:
         yield Problem("spec.image", None, "is required")
     elif not image.isprintable() or any(map(str.isspace, image)):
-        yield Problem("spec.image", image, "is no image: it has blanks or unprintable characters")
+        message = "is not an image: it contains spaces or unprintable characters"
+        yield Problem("spec.image", image, message)
 
 
 def _pull_secret_problems(names: Sequence[str]) -> Iterator[Problem]:
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         if not is_dns_subdomain(name):
             message = f"is not the name of a Secret: {name_syntax.DNS_SUBDOMAIN_SYNTAX}"
-            yield Problem(f"spec.imagePullSecrets[{place}]", name, message)
-    for place in repeated_positions(names):
-        yield Problem(f"spec.imagePullSecrets[{place}]", names[place], "is given twice")
+            yield Problem(f"spec.imagePullSecrets[{position}]", name, message)
+    for position in repeated_positions(names):
+        yield Problem(f"spec.imagePullSecrets[{position}]", names[position], "is listed twice")
 
 
 def _env_problems(variables: Sequence[EnvVar]) -> Iterator[Problem]:
-    for place, variable in enumerate(variables):
-        path = f"spec.template.envs[{place}]"
+    for position, variable in enumerate(variables):
+        path = f"spec.template.envs[{position}]"
         if not is_env_name(variable.name):
             shown = variable.name.partition("=")[0]  # the following value may be a secret
             yield Problem(f"{path}.name", shown, f"is not a name: {name_syntax.ENV_NAME_SYNTAX}")
@@ -70,9 +72,9 @@ def _env_problems(variables: Sequence[EnvVar]) -> Iterator[Problem]:
             if variable.value:
                 yield Problem(path, None, "has both value and valueFrom")
             yield from _secret_key_problems(f"{path}.valueFrom", variable.value_from.secret_key_ref)
-    for place in repeated_positions(variable.name for variable in variables):
-        shown = variables[place].name.partition("=")[0]
-        yield Problem(f"spec.template.envs[{place}].name", shown, "is given twice")
+    for position in repeated_positions(variable.name for variable in variables):
+        shown = variables[position].name.partition("=")[0]
+        yield Problem(f"spec.template.envs[{position}].name", shown, "is listed twice")
 
 
 def _secret_key_problems(path: str, reference: SecretKeyRef) -> Iterator[Problem]:
@@ -85,12 +87,13 @@ def _secret_key_problems(path: str, reference: SecretKeyRef) -> Iterator[Problem
 
 
 def _port_problems(ports: Sequence[Port]) -> Iterator[Problem]:
-    for place, port in enumerate(ports):
+    for position, port in enumerate(ports):
         if not is_port_name(port.name):
             message = f"is not the name of a port: {name_syntax.PORT_NAME_SYNTAX}"
-            yield Problem(f"spec.template.ports[{place}].name", port.name, message)
-    for place in repeated_positions(port.name for port in ports):
-        yield Problem(f"spec.template.ports[{place}].name", ports[place].name, "is given twice")
-    for place in repeated_positions((port.port, port.protocol) for port in ports):
-        shown = f"{ports[place].port}/{ports[place].protocol}"
-        yield Problem(f"spec.template.ports[{place}].port", shown, "is given twice")
+            yield Problem(f"spec.template.ports[{position}].name", port.name, message)
+    for position in repeated_positions(port.name for port in ports):
+        name = ports[position].name
+        yield Problem(f"spec.template.ports[{position}].name", name, "is listed twice")
+    for position in repeated_positions((port.port, port.protocol) for port in ports):
+        shown = f"{ports[position].port}/{ports[position].protocol}"
+        yield Problem(f"spec.template.ports[{position}].port", shown, "is listed twice")

@@ -87,26 +87,30 @@ async def test_the_server_rejects_an_invalid_unit_with_the_field_and_the_reason(
 # Values that the schema accepts: the reason, and the field with the given value.
 STORED: list[tuple[dict[str, Any], str, str]] = [
     ({"memory": "lots"}, "InvalidSpec", 'spec.memory: "lots" is not'),
-    ({"memory": "0"}, "InvalidSpec", 'spec.memory: "0" is not above 0'),
+    ({"memory": "0"}, "InvalidSpec", 'spec.memory: "0" must be greater than 0'),
     ({"memory": ""}, "InvalidSpec", "spec.memory: is required"),
     ({"image": ""}, "InvalidSpec", "spec.image: is required"),
-    ({"image": "my image"}, "InvalidSpec", 'spec.image: "my image" is no image'),
-    ({"cpu": "0"}, "InvalidSpec", 'spec.cpu: "0" is not above 0'),
+    ({"image": "my image"}, "InvalidSpec", 'spec.image: "my image" is not an image'),
+    ({"cpu": "0"}, "InvalidSpec", 'spec.cpu: "0" must be greater than 0'),
     ({"gpuResource": "gpu"}, "InvalidSpec", 'spec.gpuResource: "gpu" is not'),
     ({"nodeSelector": {"zone": "a b"}}, "InvalidSpec", "spec.nodeSelector['zone']: \"a b\" is not"),
-    ({"tolerations": [{"operator": "Like"}]}, "InvalidSpec", 'tolerations[0].operator: "Like" is'),
+    (
+        {"tolerations": [{"operator": "Like"}]},
+        "InvalidSpec",
+        'tolerations[0].operator: "Like" must be',
+    ),
     ({"imagePullSecrets": ["My Keys"]}, "InvalidSpec", 'imagePullSecrets[0]: "My Keys" is not'),
     (port(name="not_a_port"), "InvalidSpec", 'spec.template.ports[0].name: "not_a_port" is not'),
     (
         {"template": PORTS, "access": {"primaryPort": "grpc"}},
         "AccessConfigInvalid",
-        "spec.access.primaryPort: \"grpc\" is no port of the unit; there are 'http'",
+        "spec.access.primaryPort: \"grpc\" is not a port of the unit; its ports are 'http'",
     ),
     ({"access": {"primaryPort": "http"}}, "AccessConfigInvalid", "spec.access: needs a port"),
     (
         {"template": PORTS, "access": {"scheme": "1://"}},
         "AccessConfigInvalid",
-        'spec.access.scheme: "1://" is not a scheme',
+        'spec.access.scheme: "1://" is not a URL scheme',
     ),
     (
         {"storageMounts": [{"name": "data", "mountPath": "/proc"}]},

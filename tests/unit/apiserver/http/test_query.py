@@ -86,8 +86,8 @@ def test_valid_parameters_are_parsed(schema: QuerySchema[Any], query: str, value
             [
                 (
                     "query.specName",
-                    '"" is not a spec name: letters, digits, -, _ and ., at most 63, such as '
-                    "eu-west",
+                    '"" is not a spec name: letters, digits, -, _ and ., at most 63 characters, '
+                    "such as eu-west",
                 )
             ],
         ),

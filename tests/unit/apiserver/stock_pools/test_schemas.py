@@ -54,11 +54,11 @@ def test_pool_settings_are_read() -> None:
         ({"maxUnavailable": 0}, {"maxUnavailable": "must be from 1 to 2147483647"}),
         ({"memory": None}, {"memory": "must not be null"}),
         ({"specName": "g1.2"}, {"specName": "cannot be changed: make another pool"}),
-        ({"cpu": "0"}, {"cpu": '"0" is not above 0'}),
+        ({"cpu": "0"}, {"cpu": '"0" must be greater than 0'}),
         (
             {"gpuResource": "cpu"},
             {
-                "gpuResource": '"cpu" is not a resource with a domain of its maker, '
+                "gpuResource": '"cpu" is not an extended resource with the domain of its vendor, '
                 "such as nvidia.com/gpu"
             },
         ),
@@ -67,12 +67,12 @@ def test_pool_settings_are_read() -> None:
             {"nodeSelector": {"a": "x y"}},
             {
                 "nodeSelector['a']": '"x y" is not the value of a label: letters, digits, -, _ '
-                "and ., at most 63, such as eu-west"
+                "and ., at most 63 characters, such as eu-west"
             },
         ),
         (
             {"tolerations": [{"operator": "Like", "key": "a"}]},
-            {"tolerations[0].operator": '"Like" is neither Equal nor Exists'},
+            {"tolerations[0].operator": '"Like" must be Equal or Exists'},
         ),
         (
             {"tolerations": [{"key": "a", "tolerationSeconds": "5"}]},

@@ -33,7 +33,7 @@ def test_seed_requests_are_read(fields: dict[str, Any], command: SeedStock) -> N
         ({"replicas": "1"}, {"replicas": "is not a whole number"}),
         ({"replicas": None}, {"replicas": "must not be null"}),
         ({"gpu": -1}, {"gpu": "must be from 0 to 2147483647"}),
-        ({"memory": "0"}, {"memory": '"0" is not above 0'}),
+        ({"memory": "0"}, {"memory": '"0" must be greater than 0'}),
         ({"memory": "64GB"}, {"memory": f'"64GB" {QUANTITY}'}),
         ({"memory": "+1Gi"}, {"memory": f'"+1Gi" {QUANTITY}'}),
         ({"memory": "-1Gi"}, {"memory": f'"-1Gi" {QUANTITY}'}),

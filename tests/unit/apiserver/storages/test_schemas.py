@@ -60,7 +60,7 @@ def test_a_copy_is_read() -> None:
 @pytest.mark.parametrize(
     ("body", "places"),
     [
-        ({"size": "0"}, {"size": '"0" is not above 0'}),
+        ({"size": "0"}, {"size": '"0" must be greater than 0'}),
         ({"size": 5}, {"size": "is not text"}),
         ({"operationID": ""}, {"operationID"}),
         ({"operationID": None}, {"operationID": "must not be null"}),

@@ -18,7 +18,7 @@ def test_a_size_is_taken(size: str) -> None:
 
 @pytest.mark.parametrize(
     ("size", "why"),
-    [("0", "is not above 0"), ("16E", "at most 2^63-1"), ("1e999", "at most 2^63-1")],
+    [("0", "must be greater than 0"), ("16E", "at most 2^63-1"), ("1e999", "at most 2^63-1")],
 )
 def test_a_size_that_no_volume_has_is_named(size: str, why: str) -> None:
     (said,) = problems(size)

@@ -122,12 +122,13 @@ def test_a_unit_without_access_needs_no_ports() -> None:
         (
             UnitAccess(primary_port="grpc"),
             (HTTP, Port(name="web", port=81)),
-            "spec.access.primaryPort: \"grpc\" is no port of the unit; there are 'http', 'web'",
+            'spec.access.primaryPort: "grpc" is not a port of the unit; '
+            "its ports are 'http', 'web'",
         ),
         (
             UnitAccess(scheme="http://"),
             (HTTP,),
-            'spec.access.scheme: "http://" is not a scheme:'
+            'spec.access.scheme: "http://" is not a URL scheme:'
             " a letter, then letters, digits, +, - and ., such as https",
         ),
     ],
