@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The only interface through which a program reads the time or waits."""
+    """The only interface by which a program reads the time or sleeps."""
 
     def now(self) -> datetime:
         """Return the wall clock time in UTC."""

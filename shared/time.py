@@ -1,4 +1,4 @@
-"""Conversion of times to text and to milliseconds, as objects, records and messages hold them."""
+"""Conversion of times to the text and the milliseconds in objects, records and messages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final

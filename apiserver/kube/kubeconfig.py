@@ -102,7 +102,7 @@ async def load_kubeconfig(path: Path) -> RestConfig:
             )
         return _rest_config(settings)
     except FileNotFoundError as error:
-        raise ConfigurationError(f"kubeconfig: {error.filename}: there is no such file") from error
+        raise ConfigurationError(f"kubeconfig: {error.filename}: file not found") from error
     except _LOAD_ERRORS as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ConfigurationError(f"kubeconfig: {path}: cannot be used: {reason}") from error

@@ -20,7 +20,7 @@ class Address:
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
-            raise ValueError(f"port {self.port} is not in 0..65535; give {ACCEPTED_FORMAT}")
+            raise ValueError(f"port {self.port} is not in 0..65535; use {ACCEPTED_FORMAT}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -40,7 +40,7 @@ class Address:
     def is_loopback(self) -> bool:
         """Return whether only this machine can connect.
 
-        The only host name that counts is localhost.
+        Of all host names, only localhost is loopback; other names are not resolved.
         """
         try:
             return ip_address(self.host).is_loopback

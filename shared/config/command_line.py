@@ -30,9 +30,10 @@ class CommandLine:
 
 def parse_command_line(program: ProgramDescription, arguments: Sequence[str]) -> CommandLine:
     """Parse the command line; an error in the arguments ends the process with status 2."""
-    given = vars(_parser(program).parse_args(arguments))
-    config = given.pop("config")
-    return CommandLine(config, {key: text for key, text in given.items() if text is not None})
+    values = vars(_parser(program).parse_args(arguments))
+    config_path = values.pop("config")
+    overrides = {key: text for key, text in values.items() if text is not None}
+    return CommandLine(config_path, overrides)
 
 
 def _parser(program: ProgramDescription) -> argparse.ArgumentParser:
@@ -48,8 +49,11 @@ def _parser(program: ProgramDescription) -> argparse.ArgumentParser:
     )
     for key in config_keys(program.config_type):
         if key.name in program.flag_keys:
-            words = f"{key.description} Accepts {key.accepted}. Default: {key.default}"
+            help_text = f"{key.description} Accepts {key.accepted}. Default: {key.default}"
             parser.add_argument(
-                flag_name(key.name), dest=key.name, metavar="VALUE", help=words.replace("%", "%%")
+                flag_name(key.name),
+                dest=key.name,
+                metavar="VALUE",
+                help=help_text.replace("%", "%%"),
             )
     return parser

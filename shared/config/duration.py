@@ -41,10 +41,10 @@ class Duration:
         return cls(float(total))
 
     def __str__(self) -> str:
-        rest = round(self.seconds * 1000)
+        milliseconds = round(self.seconds * 1000)
         parts = []
         for unit, seconds in _UNIT_SECONDS.items():
-            count, rest = divmod(rest, int(seconds * 1000))
+            count, milliseconds = divmod(milliseconds, int(seconds * 1000))
             if count:
                 parts.append(f"{count}{unit}")
         return "".join(parts)

@@ -12,19 +12,20 @@ from shared.config.namespaces import SYSTEM_NAMESPACE
 class LeaderElectionConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The leader election between several replicas of a program."""
 
-    enabled: Annotated[bool, Meta(description="Off only where there is certainly one process.")] = (
-        True
-    )
-    name: Annotated[str, Meta(description="The Lease that the working process holds.")] = (
+    enabled: Annotated[
+        bool, Meta(description="Whether replicas elect a leader; false only for a single replica.")
+    ] = True
+    name: Annotated[str, Meta(description="The name of the Lease that the leader holds.")] = (
         "gpu-runtime-controller"
     )
-    namespace: Annotated[str, Meta(description="Where that Lease is.")] = SYSTEM_NAMESPACE
+    namespace: Annotated[str, Meta(description="The namespace of the Lease.")] = SYSTEM_NAMESPACE
     lease_duration: Annotated[
-        Duration, Meta(description="How long a Lease holds that is not renewed; whole seconds.")
+        Duration,
+        Meta(description="The time after which a Lease expires if not renewed; whole seconds."),
     ] = Duration(15)
     renew_deadline: Annotated[
-        Duration, Meta(description="How long the holder tries to renew before it stops working.")
+        Duration, Meta(description="The time without a renewal after which the leader stops.")
     ] = Duration(10)
     retry_period: Annotated[
-        Duration, Meta(description="How often the Lease is tried or renewed.")
+        Duration, Meta(description="The time between two attempts to acquire or renew the Lease.")
     ] = Duration(2)

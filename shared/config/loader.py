@@ -17,7 +17,7 @@ _MAX_SHOWN_LENGTH: Final = 80
 
 
 class ConfigurationError(Exception):
-    """A configuration cannot be used; the text of the error has one problem a line."""
+    """An invalid configuration; the text of the error has one problem per line."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
@@ -25,7 +25,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One setting in the form that its documentation shows."""
+    """One setting as the documentation shows it."""
 
     name: str
     accepted: str
@@ -39,7 +39,7 @@ class _FlagValue:
 
 
 def load_config(config_type: type[T], path: Path | None, overrides: Mapping[str, str]) -> T:
-    """Read `path` (None: all defaults) into `kind`; flags override the file by dotted key."""
+    """Read the file `path` (None: all defaults); `overrides` replaces values by dotted key."""
     document = {} if path is None else _read_document(path)
     for key, text in overrides.items():
         _set_override(document, key, _FlagValue(text))
@@ -51,7 +51,7 @@ def load_config(config_type: type[T], path: Path | None, overrides: Mapping[str,
 
 
 def config_keys(config_type: type[msgspec.Struct], prefix: str = "") -> Iterator[ConfigKey]:
-    """Return every setting of `kind` in the order of its definition, with sections flattened."""
+    """Return every setting of a type in the order of its definition, with sections flattened."""
     for field in msgspec.structs.fields(config_type):
         name = prefix + field.encode_name
         if _is_section(field.type):
@@ -74,12 +74,12 @@ def _read_document(path: Path) -> dict[str, Any]:
     try:
         document = msgspec.yaml.decode(path.read_bytes())
     except FileNotFoundError:
-        raise ConfigurationError(f"{path}: there is no such file") from None
+        raise ConfigurationError(f"{path}: file not found") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise ConfigurationError(f"{path}: this is not YAML: {reason}") from error
+        raise ConfigurationError(f"{path}: invalid YAML: {reason}") from error
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -129,9 +129,9 @@ def _read_value(value_type: Any, raw: object, key: str, problems: list[str]) -> 
 
 
 def _unknown_key_problem(prefix: str, name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    advice = f"did you mean {prefix}{near[0]}?" if near else f"known here: {', '.join(known)}"
-    return f"{prefix}{name}: there is no such key; {advice}"
+    similar = difflib.get_close_matches(name, known, n=1)
+    advice = f"did you mean {prefix}{similar[0]}?" if similar else f"use one of {', '.join(known)}"
+    return f"{prefix}{name}: unknown key; {advice}"
 
 
 def _is_section(field_type: Any) -> bool:
@@ -143,5 +143,5 @@ def _default_value(field: msgspec.structs.FieldInfo) -> object:
 
 
 def _quote(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
+    text = "an empty value" if value is None else repr(value)
     return text if len(text) <= _MAX_SHOWN_LENGTH else text[: _MAX_SHOWN_LENGTH - 3] + "..."

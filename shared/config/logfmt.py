@@ -46,9 +46,9 @@ class LogfmtFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Render `record` as exactly one line, even if its values contain line breaks."""
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        own = {
-            "ts": moment.replace("+00:00", "Z"),
+        timestamp = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        standard = {
+            "ts": timestamp.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             "logger": record.name,
@@ -58,7 +58,8 @@ class LogfmtFormatter(logging.Formatter):
             _format_key(k): v
             for k, v in {**_context.get(), **extra, **_exception_fields(record)}.items()
         }
-        return " ".join(f"{key}={_format_value(value)}" for key, value in {**own, **fields}.items())
+        pairs = {**standard, **fields}.items()
+        return " ".join(f"{key}={_format_value(value)}" for key, value in pairs)
 
 
 def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
@@ -74,7 +75,7 @@ def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
 @lru_cache(maxsize=1024)
 def _format_key(name: str) -> str:
     key = _INVALID_KEY_CHARACTER.sub("_", name) or "_"
-    return f"{key}_" if key in _RESERVED_KEYS else key  # must differ from the line's own keys
+    return f"{key}_" if key in _RESERVED_KEYS else key  # must differ from the standard keys
 
 
 def _format_value(value: object) -> str:

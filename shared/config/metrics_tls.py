@@ -12,14 +12,17 @@ from shared.config.loader import ConfigurationError
 
 
 class MetricsTLSConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The certificate of the server of /metrics."""
+    """The certificate and the key for /metrics."""
 
     cert_file: Annotated[
         str,
-        Meta(description="File of the certificate and its chain; empty: /metrics is plain HTTP."),
+        Meta(description="The file of the certificate chain; empty: /metrics is plain HTTP."),
     ] = ""
     key_file: Annotated[
-        str, Meta(description="File of its private key; both are read again while we serve.")
+        str,
+        Meta(
+            description="The file of the private key; both files are reread while the process runs."
+        ),
     ] = ""
 
 
@@ -30,16 +33,16 @@ def metrics_ssl_context(
     if not config.cert_file and not config.key_file:
         return None
     if not config.cert_file or not config.key_file:
-        raise ConfigurationError("metricsTLS: give both certFile and keyFile, or neither")
+        raise ConfigurationError("metricsTLS: set both certFile and keyFile, or neither")
     if probe_address == metrics_address:
         raise ConfigurationError(
-            "metricsTLS: metricsAddr must be another address than probeAddr, which is plain HTTP"
+            "metricsTLS: metricsAddr must differ from probeAddr, which is plain HTTP"
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         load_certificate(context, config)
     except OSError as error:
-        raise ConfigurationError(f"metricsTLS: cannot be used: {error}") from error
+        raise ConfigurationError(f"metricsTLS: the files cannot be loaded: {error}") from error
 
     def renew(*_: object) -> None:
         with suppress(OSError):  # the files are being replaced; the next connection retries

@@ -6,9 +6,9 @@ from msgspec import Meta
 
 from shared.config.address import Address
 
-ProbeAddr = Annotated[Address, Meta(description="Where /healthz and /readyz are served.")]
+ProbeAddr = Annotated[Address, Meta(description="The address of /healthz and /readyz.")]
 MetricsAddr = Annotated[
-    Address, Meta(description="Where /metrics is served; may be the same as probeAddr.")
+    Address, Meta(description="The address of /metrics; may be the same as probeAddr.")
 ]
 Kubeconfig = Annotated[
     str,
@@ -19,5 +19,5 @@ Kubeconfig = Annotated[
 ]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
-    Meta(description="The least severe lines that are logged."),
+    Meta(description="The lowest level that is logged."),
 ]

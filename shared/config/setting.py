@@ -29,7 +29,7 @@ _PARSERS: Final[dict[type, Callable[[str], object]]] = {
 
 
 def convert(raw: object, value_type: Any, *, is_flag: bool) -> object:
-    """Convert a value from YAML or from a flag to `kind`, or raise ValueError."""
+    """Convert a value from YAML or from a flag to `value_type`; raises ValueError."""
     base, _ = _unwrap(value_type)
     if base in _PARSERS:  # msgspec would expect a mapping of the fields of our types
         return _PARSERS[base](msgspec.convert(raw, str))
@@ -37,7 +37,7 @@ def convert(raw: object, value_type: Any, *, is_flag: bool) -> object:
 
 
 def accepted_text(value_type: Any) -> str:
-    """Return a description of the values that `kind` accepts."""
+    """Return a description of the values that `value_type` accepts."""
     base, notes = _unwrap(value_type)
     if get_origin(base) is Literal:
         return "one of " + ", ".join(map(str, get_args(base)))
@@ -65,9 +65,9 @@ def _unwrap(value_type: Any) -> tuple[Any, tuple[msgspec.Meta, ...]]:
 
 
 def _bounds_text(note: msgspec.Meta) -> str:
-    lowest = "" if note.ge is None else f" from {note.ge}"
-    highest = "" if note.le is None else f" to {note.le}"
-    return lowest + highest
+    minimum = "" if note.ge is None else f" from {note.ge}"
+    maximum = "" if note.le is None else f" to {note.le}"
+    return minimum + maximum
 
 
 def _undo_yaml_boolean(raw: object, base: Any) -> object:

@@ -51,7 +51,7 @@ class DeadLetterMessage(
 
 
 def call_message(function_name: str, invocation_id: str, record: InvocationRecord) -> CallMessage:
-    """Return the message that queues the present run of a record."""
+    """Return the message that queues the current run of a record."""
     return CallMessage(
         function_uid=record.function_uid,
         function_name=function_name,

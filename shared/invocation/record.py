@@ -53,7 +53,7 @@ class InvocationRecord(
 ):
     """The record of one invocation in the queue's bucket; times are milliseconds since 1970.
 
-    `accepted_at` is the acceptance time of the present run. `sequence` is the message that is
+    `accepted_at` is the acceptance time of the current run. `sequence` is the message that is
     running. `published` means that the outcome of this run is in the stream of results.
     """
 

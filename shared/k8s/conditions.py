@@ -8,12 +8,12 @@ from shared.k8s.meta import Condition
 
 
 def with_condition(conditions: Sequence[Condition], new: Condition) -> tuple[Condition, ...]:
-    """Return `known` with `new` in place of the condition of its type, ordered by type."""
+    """Return `conditions` with `new` in place of the condition of its type, ordered by type."""
     for old in conditions:
         if old.type == new.type and old.status == new.status:
             new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)
-    others = [found for found in conditions if found.type != new.type]
-    return tuple(sorted((*others, new), key=lambda found: found.type))
+    others = [condition for condition in conditions if condition.type != new.type]
+    return tuple(sorted((*others, new), key=lambda condition: condition.type))
 
 
 def find_condition(conditions: Sequence[Condition], condition_type: str) -> Condition | None:

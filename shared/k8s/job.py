@@ -33,6 +33,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
         It is set only when no pod runs any more.
         """
-        ends = ("Complete", "Failed")
-        found = (each for each in self.status.conditions if each.status == "True")
-        return next((each for each in found if each.type in ends), None)
+        end_types = ("Complete", "Failed")
+        conditions = (item for item in self.status.conditions if item.status == "True")
+        return next((item for item in conditions if item.type in end_types), None)

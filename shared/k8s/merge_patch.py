@@ -12,18 +12,18 @@ import msgspec
 
 def create_merge_patch(before: msgspec.Struct | None, after: msgspec.Struct) -> dict[str, Any]:
     """Return the merge patch from `before` to `after`; empty if they are equal."""
-    known = {} if before is None else msgspec.to_builtins(before)
-    return _object_patch(known, msgspec.to_builtins(after))
+    old = {} if before is None else msgspec.to_builtins(before)
+    return _object_patch(old, msgspec.to_builtins(after))
 
 
 def _object_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    dropped = {name: None for name in before if name not in after}
+    removed = {name: None for name in before if name not in after}
     changed = {
         name: _value_patch(before.get(name), value)
         for name, value in after.items()
         if name not in before or before[name] != value
     }
-    return {**dropped, **changed}
+    return {**removed, **changed}
 
 
 def _value_patch(before: Any, after: Any) -> Any:

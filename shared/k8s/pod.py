@@ -7,7 +7,7 @@ from shared.v1alpha1.unit_resources import Toleration
 
 
 class ResourceRequirements(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The resources that a container requests of its node: quantities by resource name."""
+    """The resources that a container requests: quantities by resource name."""
 
     requests: dict[str, str] = {}
 
@@ -44,15 +44,17 @@ class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def long_running_containers(self) -> tuple[Container, ...]:
-        """Return the containers that run side by side: the programs and the sidecars."""
-        sidecars = (each for each in self.init_containers if each.restart_policy == "Always")
+        """Return the containers that run at the same time: the programs and the sidecars."""
+        sidecars = (
+            container for container in self.init_containers if container.restart_policy == "Always"
+        )
         return (*self.containers, *sidecars)
 
     @property
     def pvc_names(self) -> tuple[str, ...]:
         """Return the names of the PVCs whose volumes the pod uses."""
-        found = (volume.persistent_volume_claim for volume in self.volumes)
-        return tuple(claim.claim_name for claim in found if claim is not None)
+        sources = (volume.persistent_volume_claim for volume in self.volumes)
+        return tuple(source.claim_name for source in sources if source is not None)
 
 
 class ContainerStateWaiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -30,8 +30,8 @@ class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="c
     @property
     def requested_storage(self) -> str:
         """Return the requested size."""
-        asked: str = self.spec.get("resources", {}).get("requests", {}).get("storage", "0")
-        return asked
+        size: str = self.spec.get("resources", {}).get("requests", {}).get("storage", "0")
+        return size
 
     @property
     def storage_class_name(self) -> str:

@@ -68,5 +68,5 @@ def truncate_message(message: str, ellipsis: str = "") -> str:
     encoded = message.encode("utf-8", "replace")
     if len(encoded) <= MAX_MESSAGE_BYTES:
         return encoded.decode()
-    kept = encoded[: MAX_MESSAGE_BYTES - len(ellipsis)]
-    return kept.decode("utf-8", "ignore") + ellipsis
+    truncated = encoded[: MAX_MESSAGE_BYTES - len(ellipsis)]
+    return truncated.decode("utf-8", "ignore") + ellipsis

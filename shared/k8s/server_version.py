@@ -23,17 +23,17 @@ class ServerVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def unsupported_message(server: str, version: ServerVersion) -> str:
     """Return the message for the operator of a server that is too old."""
-    oldest = ".".join(map(str, MIN_VERSION))
+    minimum = ".".join(map(str, MIN_VERSION))
     return (
-        f"{server} runs Kubernetes {version.git_version}, and {oldest} is the oldest that works. "
-        "Upgrade the cluster, or name another one in kubeconfig."
+        f"{server} runs Kubernetes {version.git_version}; the minimum version is {minimum}. "
+        "Upgrade the cluster, or use a kubeconfig of another cluster."
     )
 
 
 def check_server_version(server: str, body: bytes) -> str | None:
-    """Return why a server with this response to GET /version cannot be used, or None if it can.
+    """Return the message for a server whose version is not supported, or None if it is supported.
 
-    Raise msgspec.DecodeError, a ValueError, if the response is not a version.
+    `body` is the response to GET /version. Raise msgspec.DecodeError, a ValueError, if it is none.
     """
     version = msgspec.json.decode(body, type=ServerVersion)
     return None if version.is_supported else unsupported_message(server, version)

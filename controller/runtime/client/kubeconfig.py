@@ -72,7 +72,7 @@ async def load_kubeconfig(path: Path) -> RestConfig:
             )
         return rest_config(settings)
     except FileNotFoundError as error:
-        raise KubeconfigError(f"kubeconfig: {error.filename}: there is no such file") from error
+        raise KubeconfigError(f"kubeconfig: {error.filename}: file not found") from error
     except LOAD_ERRORS as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise KubeconfigError(f"kubeconfig: {path}: cannot be used: {reason}") from error

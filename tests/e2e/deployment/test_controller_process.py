@@ -31,8 +31,8 @@ def run_to_end(*flags: str) -> subprocess.CompletedProcess[str]:
         (["--probe-addr", "nowhere"], "--probe-addr: got 'nowhere', expected an address"),
         (["--metrics-addr", "1.2.3.4"], "--metrics-addr: got '1.2.3.4', expected an address"),
         (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
-        (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
-        (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
+        (["--config", "/absent.yaml"], "/absent.yaml: file not found"),
+        (["--kubeconfig", "/absent"], "kubeconfig: /absent: file not found"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -46,7 +46,7 @@ def test_an_unknown_key_exits_with_2_and_its_name(tmp_path: Path) -> None:
     (tmp_path / "controller.yaml").write_text("probeAdr: ':1'")
     result = run_to_end("--config", str(tmp_path / "controller.yaml"))
     assert result.returncode == 2
-    assert "probeAdr: there is no such key; did you mean probeAddr?" in result.stderr
+    assert "probeAdr: unknown key; did you mean probeAddr?" in result.stderr
 
 
 def test_a_port_in_use_exits_with_1_and_its_address(installed_control_plane: ControlPlane) -> None:

@@ -25,10 +25,10 @@ def test_a_signal_ends_the_process_cleanly(number: signal.Signals) -> None:
         (["--kube-mode", "maybe"], "--kube-mode: got 'maybe', expected one of auto, off, required"),
         (["--report-interval", "soon"], "--report-interval: got 'soon', expected a duration"),
         (["--log-level", "loud"], "--log-level: got 'loud', expected one of debug, info"),
-        (["--config", "/absent.yaml"], "/absent.yaml: there is no such file"),
+        (["--config", "/absent.yaml"], "/absent.yaml: file not found"),
         (["--http-addr", ":0"], "httpAddr: other machines can call :0, and no token is required"),
-        (["--kubeconfig", "/absent"], "kubeconfig: /absent: there is no such file"),
-        (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: there is no such file"),
+        (["--kubeconfig", "/absent"], "kubeconfig: /absent: file not found"),
+        (["--kubeconfig", "/absent", "--kube-mode", "auto"], "/absent: file not found"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -43,9 +43,9 @@ def test_an_invalid_flag_ends_the_process_with_2_and_the_reason(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("httpAdr: ':1'", "httpAdr: there is no such key; did you mean httpAddr?"),
+        ("httpAdr: ':1'", "httpAdr: unknown key; did you mean httpAddr?"),
         ("reportInterval: 0s", "reportInterval: got '0s', expected a duration above zero"),
-        ("[", "this is not YAML"),
+        ("[", "invalid YAML"),
         ("auth: {tokensFile: /absent}", "auth.tokensFile: '/absent': cannot be read: No such file"),
         ("nats: {passwordFile: /absent}\nkubeMode: off", "nats.passwordFile: '/absent' cannot be"),
     ],

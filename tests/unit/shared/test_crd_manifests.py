@@ -17,9 +17,9 @@ def schema_of(resource: CustomResource) -> dict[str, Any]:
 
 
 def fields(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, found in schema.get("properties", {}).items():
-        yield f"{path}.{name}", found
-        yield from fields(found, f"{path}.{name}")
+    for name, property_schema in schema.get("properties", {}).items():
+        yield f"{path}.{name}", property_schema
+        yield from fields(property_schema, f"{path}.{name}")
     if "items" in schema:
         yield from fields(schema["items"], f"{path}[]")
 
@@ -30,23 +30,26 @@ def field(resource: CustomResource, path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
 def test_every_field_has_a_description(resource: CustomResource) -> None:
-    found = fields(schema_of(resource))
-    silent = [path for path, schema in found if not schema.get("description")]
-    assert silent == [".metadata"]  # the API server adds its own description
+    all_fields = fields(schema_of(resource))
+    undescribed = [path for path, schema in all_fields if not schema.get("description")]
+    assert undescribed == [".metadata"]  # the API server adds its own description
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
 def test_only_counts_that_are_columns_have_a_default_in_the_status(
     resource: CustomResource,
 ) -> None:
-    found = fields(schema_of(resource))
-    defaults = {p: s["default"] for p, s in found if p.startswith(".status") and "default" in s}
+    defaults = {
+        path: schema["default"]
+        for path, schema in fields(schema_of(resource))
+        if path.startswith(".status") and "default" in schema
+    }
     assert set(defaults) <= {column.path for column in resource.columns}
     assert set(defaults.values()) <= {0}
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.plural)
-def test_a_manifest_is_plain_yaml_without_references(resource: CustomResource) -> None:
+def test_a_crd_manifest_is_plain_yaml_without_references(resource: CustomResource) -> None:
     text = crd_manifest(resource)
     assert yaml.safe_load(text) == crd_definition(resource)
     assert "&id" not in text
@@ -61,13 +64,13 @@ def test_a_manifest_is_plain_yaml_without_references(resource: CustomResource) -
         (".spec.storageMounts", "name"),
     ],
 )
-def test_lists_with_keys_are_maps(path: str, key: str) -> None:
-    found = field(GPU_UNIT, path)
-    assert found["x-kubernetes-list-type"] == "map"
-    assert found["x-kubernetes-list-map-keys"] == [key]
+def test_lists_with_merge_keys_are_maps(path: str, key: str) -> None:
+    schema = field(GPU_UNIT, path)
+    assert schema["x-kubernetes-list-type"] == "map"
+    assert schema["x-kubernetes-list-map-keys"] == [key]
 
 
-def test_memory_is_not_checked_by_the_schema() -> None:
+def test_the_schema_does_not_restrict_memory() -> None:
     assert set(field(GPU_UNIT, ".spec.memory")) == {"type", "description"}
 
 
@@ -85,6 +88,6 @@ def test_wide_columns_are_hidden_by_default() -> None:
     assert wide == ["GPU", "Memory", "Node", "Source"]
 
 
-def test_a_pool_can_be_scaled_by_an_autoscaler() -> None:
+def test_the_scale_subresource_of_a_pool_has_a_label_selector() -> None:
     scale = crd_definition(STOCK_POOL)["spec"]["versions"][0]["subresources"]["scale"]
     assert scale["labelSelectorPath"] == ".status.selector"

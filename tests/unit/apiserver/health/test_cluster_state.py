@@ -56,7 +56,7 @@ def test_an_older_kubernetes_is_refused_with_the_oldest_version(major: str, mino
     version = ServerVersion(major=major, minor=minor, git_version="v1.32.9")
     with pytest.raises(
         kube_errors.UnsupportedVersionError,
-        match=r"runs Kubernetes v1\.32\.9, and 1\.33 is the old",
+        match=r"runs Kubernetes v1\.32\.9; the minimum version is 1\.33",
     ):
         require_supported_version(version, "https://k8s")
 

@@ -72,13 +72,13 @@ async def test_a_malformed_kubeconfig_is_a_configuration_error(tmp_path: Path, t
 
 
 async def test_the_error_for_a_missing_kubeconfig_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"kubeconfig: .*absent: there is no such file"):
+    with pytest.raises(ConfigurationError, match=r"kubeconfig: .*absent: file not found"):
         await load_kubeconfig(tmp_path / "absent")
 
 
 async def test_the_error_for_a_missing_token_file_names_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, {"tokenFile": "absent"})
-    with pytest.raises(ConfigurationError, match="absent: there is no such file"):
+    with pytest.raises(ConfigurationError, match="absent: file not found"):
         await load_kubeconfig(path)
 
 

@@ -15,7 +15,7 @@ from shared.config.address import Address
         ("runtime-api.runtime-system.svc:65535", "runtime-api.runtime-system.svc", 65535),
     ],
 )
-def test_an_address_reads_and_writes_the_same_text(text: str, host: str, port: int) -> None:
+def test_a_parsed_address_formats_to_the_same_text(text: str, host: str, port: int) -> None:
     address = Address.parse(text)
     assert address == Address(host, port)
     assert str(address) == text
@@ -25,12 +25,12 @@ def test_an_address_reads_and_writes_the_same_text(text: str, host: str, port: i
     "text",
     ["", "8080", "localhost", "localhost:", "::1:80", "a b:80", "h:-1", "h:80/", "http://h:80"],
 )
-def test_a_text_without_host_and_port_is_refused_with_an_example(text: str) -> None:
+def test_an_invalid_address_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not an address such as 127\.0\.0\.1:8080"):
         Address.parse(text)
 
 
-def test_a_port_beyond_the_range_is_named() -> None:
+def test_a_port_above_65535_is_refused_with_its_number() -> None:
     with pytest.raises(ValueError, match=r"port 70000 is not in 0\.\.65535"):
         Address.parse("localhost:70000")
 
@@ -45,7 +45,7 @@ def test_a_port_beyond_the_range_is_named() -> None:
         ("example:80", "http://example:80"),
     ],
 )
-def test_the_url_is_one_that_a_browser_here_can_open(text: str, url: str) -> None:
+def test_the_url_of_a_wildcard_address_is_loopback(text: str, url: str) -> None:
     assert Address.parse(text).url == url
 
 
@@ -56,5 +56,5 @@ def test_the_url_is_one_that_a_browser_here_can_open(text: str, url: str) -> Non
         *((text, False) for text in (":80", "0.0.0.0:80", "[::]:80", "10.0.0.1:80", "example:80")),
     ],
 )
-def test_loopback_is_what_no_other_machine_can_call(text: str, is_loopback: bool) -> None:
+def test_only_loopback_addresses_are_loopback(text: str, is_loopback: bool) -> None:
     assert Address.parse(text).is_loopback is is_loopback

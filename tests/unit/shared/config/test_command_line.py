@@ -10,14 +10,15 @@ from shared.config.command_line import CommandLine, parse_command_line
 from shared.config.loader import ConfigurationError, load_config
 
 
-def test_only_flags_that_are_given_override() -> None:
-    given = parse_command_line(
+def test_only_flags_on_the_command_line_override_the_file() -> None:
+    command_line = parse_command_line(
         PROGRAM, ["--config", "f.yaml", "--http-addr", ":1", "--kube-mode", "off"]
     )
-    assert given == CommandLine(Path("f.yaml"), {"httpAddr": ":1", "kubeMode": "off"})
+    overrides = {"httpAddr": ":1", "kubeMode": "off"}
+    assert command_line == CommandLine(Path("f.yaml"), overrides)
 
 
-def test_without_flags_there_is_neither_file_nor_override() -> None:
+def test_an_empty_command_line_has_no_file_and_no_overrides() -> None:
     assert parse_command_line(PROGRAM, []) == CommandLine(None, {})
 
 
@@ -36,14 +37,14 @@ def test_an_unknown_or_shortened_flag_ends_with_status_2(argument: str) -> None:
         ("--log-level", "loud"),
     ],
 )
-def test_a_bad_value_is_refused_under_the_name_of_its_flag(flag: str, value: str) -> None:
+def test_an_invalid_value_is_refused_with_the_name_of_its_flag(flag: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=f"^{flag}: got '{value}', expected "):
         load_config(Config, None, parse_command_line(PROGRAM, [flag, value]).overrides)
 
 
-def test_help_shows_every_flag_with_what_it_accepts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_every_flag_with_its_accepted_values(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         parse_command_line(PROGRAM, ["--help"])
     text = " ".join(capsys.readouterr().out.split())
-    for words in ("--kubeconfig", "--report-interval", "one of auto, off, required", "Default: 1m"):
-        assert words in text
+    for part in ("--kubeconfig", "--report-interval", "one of auto, off, required", "Default: 1m"):
+        assert part in text

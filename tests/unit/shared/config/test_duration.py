@@ -42,6 +42,6 @@ def test_a_duration_is_always_positive(seconds: float) -> None:
 
 
 @given(st.integers(min_value=1, max_value=10**12))
-def test_a_written_duration_is_parsed_back(milliseconds: int) -> None:
+def test_a_formatted_duration_is_parsed_back(milliseconds: int) -> None:
     duration = Duration(milliseconds / 1000)
     assert Duration.parse(str(duration)) == duration

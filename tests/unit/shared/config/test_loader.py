@@ -43,8 +43,8 @@ def test_without_a_file_every_key_has_its_default() -> None:
     assert load_config(Settings, None, {}) == Settings()
 
 
-@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "queue:\n"])
-def test_an_empty_file_or_section_means_the_defaults(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "queue:\n"])
+def test_an_empty_file_or_section_has_the_defaults(tmp_path: Path, text: str) -> None:
     assert load_text(tmp_path, text) == Settings()
 
 
@@ -71,23 +71,23 @@ def test_every_kind_of_value_is_read_from_a_file(tmp_path: Path) -> None:
     )
 
 
-def test_a_bare_off_is_the_word_off_and_not_a_boolean(tmp_path: Path) -> None:
+def test_an_unquoted_off_is_the_word_off_and_not_a_boolean(tmp_path: Path) -> None:
     assert load_text(tmp_path, "kubeMode: off").kube_mode == "off"
 
 
-def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
+def test_a_flag_overrides_the_file(tmp_path: Path) -> None:
     settings = load_text(tmp_path, "workers: 8", workers="2", verbose="true", interval="5s")
     assert (settings.workers, settings.verbose, settings.interval) == (2, True, Duration(5))
 
 
-def test_a_flag_reaches_into_a_section_and_leaves_the_rest_of_it(tmp_path: Path) -> None:
+def test_a_flag_overrides_one_key_of_a_section(tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     path.write_text("queue: {url: a, passwordFile: /b}")
     settings = load_config(Settings, path, {"queue.url": "c"})
     assert settings.queue == Queue(url="c", password_file=Path("/b"))
 
 
-def test_a_bad_flag_is_named_as_a_flag(tmp_path: Path) -> None:
+def test_a_problem_with_a_flag_has_the_name_of_the_flag(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "workers: 8", workers="many") == [
         "--workers: got 'many', expected a whole number from 1 to 64"
     ]
@@ -102,7 +102,7 @@ def test_a_bad_flag_is_named_as_a_flag(tmp_path: Path) -> None:
         ("workers: '8'", "workers: got '8', expected a whole number from 1 to 64"),
         ("workers: 1.5", "workers: got 1.5, expected a whole number from 1 to 64"),
         ("verbose: 1", "verbose: got 1, expected true or false"),
-        ("verbose:", "verbose: got nothing, expected true or false"),
+        ("verbose:", "verbose: got an empty value, expected true or false"),
         ("queue: {url: 5}", "queue.url: got 5, expected text"),
         ("queue: {passwordFile: 5}", "queue.passwordFile: got 5, expected the path of a file"),
         ("queue: nats", "queue: got 'nats', expected a mapping of keys"),
@@ -112,23 +112,23 @@ def test_a_bad_flag_is_named_as_a_flag(tmp_path: Path) -> None:
         ("interval: 0s", "interval: got '0s', expected a duration above zero such as 500ms"),
     ],
 )
-def test_a_bad_value_names_its_key_what_was_given_and_what_is_accepted(
+def test_a_problem_with_a_value_has_the_key_the_value_and_the_accepted_values(
     tmp_path: Path, text: str, problem: str
 ) -> None:
-    (found,) = problems_of(tmp_path, text)
-    assert found.startswith(problem)
+    (reported,) = problems_of(tmp_path, text)
+    assert reported.startswith(problem)
 
 
-def test_an_unknown_key_is_named_with_the_nearest_known_one(tmp_path: Path) -> None:
+def test_an_unknown_key_is_reported_with_the_most_similar_key(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "httpAdr: x\nqueue: {ulr: x}") == [
-        "httpAdr: there is no such key; did you mean httpAddr?",
-        "queue.ulr: there is no such key; did you mean queue.url?",
+        "httpAdr: unknown key; did you mean httpAddr?",
+        "queue.ulr: unknown key; did you mean queue.url?",
     ]
 
 
-def test_an_unknown_key_like_no_other_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_key_without_a_similar_key_is_reported_with_all_keys(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "queue: {zzz: x}") == [
-        "queue.zzz: there is no such key; known here: url, passwordFile"
+        "queue.zzz: unknown key; use one of url, passwordFile"
     ]
 
 
@@ -136,7 +136,7 @@ def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     assert len(problems_of(tmp_path, "workers: 0\nverbose: 7\nqueue: {url: 5}\nnope: 1")) == 4
 
 
-def test_a_huge_value_is_shown_cut(tmp_path: Path) -> None:
+def test_a_long_value_is_truncated_in_the_message(tmp_path: Path) -> None:
     (problem,) = problems_of(tmp_path, f"workers: {'x' * 5000}")
     assert len(problem) < 200
 
@@ -144,8 +144,8 @@ def test_a_huge_value_is_shown_cut(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: [1", "this is not YAML: "),
-        ("\tworkers: 1", "this is not YAML: "),
+        ("a: [1", "invalid YAML: "),
+        ("\tworkers: 1", "invalid YAML: "),
         ("- 1", "expected a mapping of keys, got [1]"),
         ("just text", "expected a mapping of keys, got 'just text'"),
     ],
@@ -157,14 +157,14 @@ def test_a_file_that_is_not_a_mapping_of_keys_is_refused(
     assert problem.startswith(f"{tmp_path / 'settings.yaml'}: {reason}")
 
 
-def test_bytes_that_are_not_text_are_not_yaml(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_invalid_yaml(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"workers: \x80")
-    with pytest.raises(ConfigurationError, match="this is not YAML"):
+    with pytest.raises(ConfigurationError, match="invalid YAML"):
         load_config(Settings, tmp_path / "binary", {})
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"absent\.yaml: there is no such file"):
+def test_a_missing_file_is_reported_with_its_path(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"absent\.yaml: file not found"):
         load_config(Settings, tmp_path / "absent.yaml", {})
 
 

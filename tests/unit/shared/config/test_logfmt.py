@@ -58,12 +58,12 @@ def test_extra_fields_follow() -> None:
         (["A100", "H100"], "A100,H100"),
     ],
 )
-def test_a_value_is_quoted_only_where_it_must_be(value: object, written: str) -> None:
+def test_a_value_is_quoted_only_if_necessary(value: object, written: str) -> None:
     assert line(field=value).endswith(f" field={written}")
 
 
 @given(st.text(), st.text())
-def test_any_text_is_one_line_and_reads_back(message: str, value: str) -> None:
+def test_any_text_is_logged_as_one_line_that_can_be_parsed(message: str, value: str) -> None:
     text = line(message, field=value)
     assert len(text.splitlines()) == 1
     assert text.isprintable()
@@ -72,17 +72,17 @@ def test_any_text_is_one_line_and_reads_back(message: str, value: str) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.text())
-def test_no_key_can_break_the_line_or_pass_for_the_event(key: str, value: str) -> None:
+def test_a_key_cannot_break_the_line_or_replace_the_event(key: str, value: str) -> None:
     text = LogfmtFormatter().format(logging.makeLogRecord({"msg": "e", f"x{key}": value}))
     assert len(text.splitlines()) == 1
     assert parsed(text)["event"] == "e"
 
 
-def test_a_field_named_like_one_of_the_line_is_renamed() -> None:
+def test_a_field_with_a_standard_name_is_renamed() -> None:
     assert line(event="forged").endswith(" event_=forged")
 
 
-def test_bound_fields_are_in_every_line_of_the_block_only() -> None:
+def test_context_fields_are_only_in_the_lines_of_the_block() -> None:
     with log_context(requestID="r1"), log_context(reconcileID="c1"):
         inside = line()
     assert inside.endswith(" requestID=r1 reconcileID=c1")
@@ -99,7 +99,7 @@ def test_an_exception_is_an_error_and_a_trace_on_the_same_line() -> None:
     assert "test_logfmt.py" in fields["trace"]
 
 
-def test_configure_writes_from_the_level_up_to_the_stream() -> None:
+def test_configured_logging_writes_lines_of_the_level_or_higher_to_the_stream() -> None:
     root, stream = logging.getLogger(), io.StringIO()
     before = root.level, root.handlers[:]
     root.handlers.clear()  # pytest's own handlers are restored below; force=True would close them

@@ -19,19 +19,19 @@ def test_metrics_are_plain_http_without_certificate_files() -> None:
     "config", [MetricsTLSConfig(cert_file="c"), MetricsTLSConfig(key_file="k")]
 )
 def test_a_certificate_without_a_key_is_refused(config: MetricsTLSConfig) -> None:
-    with pytest.raises(ConfigurationError, match="metricsTLS: give both"):
+    with pytest.raises(ConfigurationError, match="metricsTLS: set both"):
         metrics_ssl_context(config, PROBES, METRICS)
 
 
-def test_probes_keep_an_address_of_their_own() -> None:
+def test_metrics_with_tls_need_another_address_than_the_probes() -> None:
     config = MetricsTLSConfig(cert_file="c", key_file="k")
-    with pytest.raises(ConfigurationError, match="another address than probeAddr"):
+    with pytest.raises(ConfigurationError, match="must differ from probeAddr"):
         metrics_ssl_context(config, PROBES, PROBES)
 
 
-def test_files_that_hold_no_certificate_are_refused(tmp_path: Path) -> None:
+def test_files_without_a_certificate_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    file.write_text("nothing")
+    file.write_text("no certificate")
     config = MetricsTLSConfig(cert_file=str(file), key_file=str(file))
-    with pytest.raises(ConfigurationError, match="metricsTLS: cannot be used: "):
+    with pytest.raises(ConfigurationError, match="metricsTLS: the files cannot be loaded: "):
         metrics_ssl_context(config, PROBES, METRICS)

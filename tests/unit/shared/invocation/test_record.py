@@ -1,4 +1,4 @@
-"""Tests of the record: it survives the bucket, and its transitions keep the required fields."""
+"""Tests of the record: its encoding is lossless, and its transitions keep the required fields."""
 
 import msgspec
 import pytest
@@ -46,30 +46,30 @@ records = st.builds(
 
 
 @given(records)
-def test_a_record_is_read_as_it_was_written(record: InvocationRecord) -> None:
+def test_an_encoded_record_decodes_to_the_same_record(record: InvocationRecord) -> None:
     assert decode_record(encode_record(record)) == record
 
 
-@pytest.mark.parametrize("when", [-1, MAX_MILLISECONDS + 1])
+@pytest.mark.parametrize("milliseconds", [-1, MAX_MILLISECONDS + 1])
 @pytest.mark.parametrize("field", ["accepted_at", "started_at", "finished_at"])
-def test_an_invalid_timestamp_is_a_decode_error(field: str, when: int) -> None:
-    good = InvocationRecord(function_uid="u", hash="h", accepted_at=1, request=InvocationRequest())
-    assert decode_record(encode_record(good)) == good
+def test_an_invalid_timestamp_is_a_decode_error(field: str, milliseconds: int) -> None:
+    valid = InvocationRecord(function_uid="u", hash="h", accepted_at=1, request=InvocationRequest())
+    assert decode_record(encode_record(valid)) == valid
     with pytest.raises(msgspec.DecodeError):
-        decode_record(encode_record(replace(good, **{field: when})))
+        decode_record(encode_record(replace(valid, **{field: milliseconds})))
 
 
 @given(records)
-def test_an_attempt_is_counted_and_knows_its_message(record: InvocationRecord) -> None:
-    begun = transition.attempt_started(record, "w-1", 7, 99)
+def test_a_started_attempt_is_counted_and_stores_its_message(record: InvocationRecord) -> None:
+    started = transition.attempt_started(record, "w-1", 7, 99)
 
-    assert (begun.state, begun.attempts) == (InvocationState.RUNNING, record.attempts + 1)
-    assert (begun.worker, begun.sequence, begun.started_at) == ("w-1", 7, 99)
-    assert begun.request == record.request
+    assert (started.state, started.attempts) == (InvocationState.RUNNING, record.attempts + 1)
+    assert (started.worker, started.sequence, started.started_at) == ("w-1", 7, 99)
+    assert started.request == record.request
 
 
 @given(records)
-def test_a_released_attempt_still_counts(record: InvocationRecord) -> None:
+def test_a_requeued_attempt_still_counts(record: InvocationRecord) -> None:
     released = transition.requeued(transition.attempt_started(record, "w-1", 7, 99))
 
     assert (released.state, released.worker, released.sequence) == (InvocationState.QUEUED, "", 0)
@@ -80,31 +80,32 @@ def test_a_released_attempt_still_counts(record: InvocationRecord) -> None:
 def test_every_final_state_has_a_reason_and_an_unpublished_outcome(
     record: InvocationRecord,
 ) -> None:
-    ends = [
+    final_records = [
         transition.cancelled(record, 5),
         transition.expired(record, 5),
         transition.dead_lettered(record, "why", FailureClass.ATTEMPTS_EXHAUSTED, 5),
     ]
-    for end in ends:
-        assert end.is_final
-        assert end.result is not None
-        assert end.result.error
-        assert (end.finished_at, end.published) == (5, False)
+    for final in final_records:
+        assert final.is_final
+        assert final.result is not None
+        assert final.result.error
+        assert (final.finished_at, final.published) == (5, False)
 
 
 @given(records)
-def test_a_new_run_forgets_the_last_ones_outcome_and_keeps_the_request(
+def test_a_redriven_record_drops_the_outcome_and_keeps_the_request(
     record: InvocationRecord,
 ) -> None:
-    again = transition.redriven(record, 77)
+    redriven = transition.redriven(record, 77)
 
-    assert (again.run, again.state, again.attempts) == (record.run + 1, InvocationState.QUEUED, 0)
-    assert (again.result, again.published, again.accepted_at) == (None, False, 77)
-    assert (again.request, again.hash) == (record.request, record.hash)
+    assert (redriven.run, redriven.state) == (record.run + 1, InvocationState.QUEUED)
+    assert (redriven.attempts, redriven.accepted_at) == (0, 77)
+    assert (redriven.result, redriven.published) == (None, False)
+    assert (redriven.request, redriven.hash) == (record.request, record.hash)
 
 
 @given(records)
-def test_the_mark_of_publication_does_not_change_what_is_published(
+def test_marking_a_record_as_published_does_not_change_its_outcome_message(
     record: InvocationRecord,
 ) -> None:
     before = message.outcome_message("fn", "i", record)
@@ -114,7 +115,7 @@ def test_the_mark_of_publication_does_not_change_what_is_published(
     assert message.decode_outcome(message.encode_message(before)) == before
 
 
-def test_only_the_five_ends_are_final() -> None:
+def test_queued_running_and_cancelling_are_the_only_states_that_are_not_final() -> None:
     assert set(InvocationState) - FINAL_STATES == {
         InvocationState.QUEUED,
         InvocationState.RUNNING,
@@ -123,11 +124,11 @@ def test_only_the_five_ends_are_final() -> None:
 
 
 @given(st.from_regex(r"\A[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?\Z"), st.text("aZ0_-", min_size=1))
-def test_a_key_gives_its_ids_back(request_id: str, invocation_id: str) -> None:
+def test_a_record_key_is_parsed_into_its_ids(request_id: str, invocation_id: str) -> None:
     assert parse_record_key(record_key(request_id, invocation_id)) == (request_id, invocation_id)
 
 
-def test_the_names_are_those_of_the_contract() -> None:
+def test_the_default_subjects_are_those_of_the_contract() -> None:
     names = QueueNames()
 
     assert names.call_subject("fn", "i") == "runtime.serverless.invoke.fn.i"

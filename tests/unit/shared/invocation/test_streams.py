@@ -13,11 +13,12 @@ SECOND = 1_000_000_000
 
 
 @pytest.mark.parametrize("retention", [60.0, 72 * 3600.0])
-def test_a_record_outlives_the_longest_time_to_live_until_the_sweep_has_seen_it(
+def test_a_record_outlives_the_maximum_time_to_live_by_several_sweeps(
     retention: float,
 ) -> None:
     limits = StreamLimits(record_retention=Duration(retention))
-    ages = {each["name"]: each.get("max_age", 0) for each in stream_configs(NAMES, limits)}
+    configs = stream_configs(NAMES, limits)
+    ages = {config["name"]: config.get("max_age", 0) for config in configs}
     age = ages[f"KV_{NAMES.record_bucket}"] / SECOND
     assert age > retention + MAX_CLOCK_SKEW_SECONDS + 10 * INTERVAL_SECONDS
     assert body_bucket_config(NAMES, limits, "fn")["max_age"] / SECOND >= 2 * age

@@ -40,21 +40,23 @@ def patched(target: Any, patch: Any) -> Any:
 
 
 @given(specs, specs)
-def test_the_patch_turns_one_value_into_the_other(before: GPUUnitSpec, after: GPUUnitSpec) -> None:
+def test_a_patch_changes_the_old_value_into_the_new_one(
+    before: GPUUnitSpec, after: GPUUnitSpec
+) -> None:
     result = patched(msgspec.to_builtins(before), merge_patch.create_merge_patch(before, after))
     assert msgspec.convert(result, GPUUnitSpec) == after
 
 
 @given(specs)
-def test_the_patch_between_equal_values_is_empty(spec: GPUUnitSpec) -> None:
+def test_a_patch_between_equal_values_is_empty(spec: GPUUnitSpec) -> None:
     assert merge_patch.create_merge_patch(spec, msgspec.structs.replace(spec)) == {}
 
 
-def test_a_number_that_goes_back_to_nought_is_taken_away_by_name() -> None:
+def test_a_number_that_returns_to_zero_is_removed_by_name() -> None:
     before, after = GPUUnitStatus(ready_replicas=1), GPUUnitStatus()
     assert merge_patch.create_merge_patch(before, after) == {"readyReplicas": None}
 
 
-def test_a_value_that_was_absent_is_given_whole() -> None:
+def test_a_patch_from_none_has_the_whole_value() -> None:
     after = GPUUnitStatus(phase="Ready")
     assert merge_patch.create_merge_patch(None, after) == {"phase": "Ready"}

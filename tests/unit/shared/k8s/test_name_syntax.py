@@ -6,9 +6,9 @@ import pytest
 
 from shared.k8s import name_syntax as syntax
 
-DOMAIN_244 = "a" * 244  # the longest name, because quotas put `requests.` before it
+DOMAIN_244 = "a" * 244  # the longest domain, because quotas prefix the name with `requests.`
 
-GOOD: list[tuple[Callable[[str], bool], list[str]]] = [
+VALID: list[tuple[Callable[[str], bool], list[str]]] = [
     (syntax.is_dns_label, ["a", "1", "a-b", "a--b", "a" * 63]),
     (syntax.is_dns_subdomain, ["a", "a.b", "1.2", "a-b.c", "a" * 253]),
     (
@@ -22,7 +22,7 @@ GOOD: list[tuple[Callable[[str], bool], list[str]]] = [
     (syntax.is_env_name, ["A", "a b", "1", "$X", "~", " "]),
     (syntax.is_url_scheme, ["http", "HTTP", "git+ssh", "a1.b-c"]),
 ]
-BAD: list[tuple[Callable[[str], bool], list[str]]] = [
+INVALID: list[tuple[Callable[[str], bool], list[str]]] = [
     (syntax.is_dns_label, ["", "-a", "a-", "A", "a.b", "a_b", "a\n", "ä", "a" * 64]),
     (syntax.is_dns_subdomain, ["", ".a", "a.", "a..b", "A", "a-.b", "a\n", "a" * 254]),
     (
@@ -51,12 +51,14 @@ BAD: list[tuple[Callable[[str], bool], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("is_good", "text"), [(rule, each) for rule, all_ in GOOD for each in all_]
+    ("is_valid", "text"), [(rule, text) for rule, texts in VALID for text in texts]
 )
-def test_valid_names_are_accepted(is_good: Callable[[str], bool], text: str) -> None:
-    assert is_good(text)
+def test_valid_names_are_accepted(is_valid: Callable[[str], bool], text: str) -> None:
+    assert is_valid(text)
 
 
-@pytest.mark.parametrize(("is_good", "text"), [(rule, each) for rule, all_ in BAD for each in all_])
-def test_invalid_names_are_refused(is_good: Callable[[str], bool], text: str) -> None:
-    assert not is_good(text)
+@pytest.mark.parametrize(
+    ("is_valid", "text"), [(rule, text) for rule, texts in INVALID for text in texts]
+)
+def test_invalid_names_are_refused(is_valid: Callable[[str], bool], text: str) -> None:
+    assert not is_valid(text)

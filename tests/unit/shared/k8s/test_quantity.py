@@ -82,7 +82,7 @@ def test_a_quantity_above_the_kubernetes_maximum_is_refused(text: str) -> None:
         Quantity.parse(text)
 
 
-def test_an_endless_text_is_refused_without_computing_it() -> None:
+def test_a_very_long_quantity_is_refused_without_parsing_it() -> None:
     with pytest.raises(ValueError, match="is not a Kubernetes quantity"):
         Quantity.parse("9" * 10_000_000)
 
@@ -94,7 +94,7 @@ def test_an_endless_text_is_refused_without_computing_it() -> None:
         *[("1000k", "1M"), ("0Gi", "0"), ("1n", "1n"), ("-1024", "-1Ki")],
     ],
 )
-def test_a_quantity_is_written_with_the_largest_suffix_that_fits(text: str, canonical: str) -> None:
+def test_a_quantity_is_formatted_with_the_largest_exact_suffix(text: str, canonical: str) -> None:
     assert str(Quantity.parse(text)) == canonical
 
 
@@ -104,7 +104,7 @@ def test_a_whole_amount_is_rounded_up(text: str, whole: int) -> None:
 
 
 @given(st.integers(min_value=-MAX_NANOS, max_value=MAX_NANOS))
-def test_a_written_quantity_is_parsed_back(nanos: int) -> None:
+def test_a_formatted_quantity_is_parsed_back(nanos: int) -> None:
     assert Quantity.parse(str(Quantity(nanos))) == Quantity(nanos)
 
 
@@ -112,12 +112,13 @@ amounts = st.tuples(st.integers(min_value=0, max_value=5000), st.sampled_from(so
 
 
 @given(amounts, amounts)
-def test_quantities_compare_as_the_amounts_they_stand_for(
+def test_quantities_compare_by_their_amounts(
     first: tuple[int, str], second: tuple[int, str]
 ) -> None:
-    (one, left), (other, right) = first, second
-    is_less = one * SCALES[left] < other * SCALES[right]
-    assert (Quantity.parse(f"{one}{left}") < Quantity.parse(f"{other}{right}")) == is_less
+    (first_number, first_suffix), (second_number, second_suffix) = first, second
+    is_less = first_number * SCALES[first_suffix] < second_number * SCALES[second_suffix]
+    quantities = [Quantity.parse(f"{number}{suffix}") for number, suffix in (first, second)]
+    assert (quantities[0] < quantities[1]) == is_less
 
 
 @given(

@@ -10,36 +10,36 @@ from shared.k8s.readiness import MAX_MESSAGE_BYTES, Readiness, new_condition, tr
 from shared.v1alpha1.phases import PoolPhase
 from shared.v1alpha1.reasons import ConditionType, PoolReason
 
-ANYTHING = st.text(st.characters(), max_size=2 * MAX_MESSAGE_BYTES)
+ANY_TEXT = st.text(st.characters(), max_size=2 * MAX_MESSAGE_BYTES)
 
 
 @pytest.mark.parametrize("ellipsis", ["", "..."])
-@given(message=ANYTHING)
-def test_a_message_is_never_longer_than_a_kibibyte(ellipsis: str, message: str) -> None:
+@given(message=ANY_TEXT)
+def test_a_truncated_message_has_at_most_one_kibibyte(ellipsis: str, message: str) -> None:
     assert len(truncate_message(message, ellipsis).encode()) <= MAX_MESSAGE_BYTES
 
 
 @pytest.mark.parametrize("ellipsis", ["", "..."])
-@given(message=ANYTHING)
-def test_cutting_a_message_twice_changes_nothing(ellipsis: str, message: str) -> None:
-    cut = truncate_message(message, ellipsis)
-    assert truncate_message(truncate_message(cut), ellipsis) == cut
+@given(message=ANY_TEXT)
+def test_truncating_a_message_again_changes_nothing(ellipsis: str, message: str) -> None:
+    truncated = truncate_message(message, ellipsis)
+    assert truncate_message(truncate_message(truncated), ellipsis) == truncated
 
 
 @given(st.text(max_size=MAX_MESSAGE_BYTES // 4))
-def test_a_message_that_fits_is_not_cut(message: str) -> None:
+def test_a_short_message_is_not_truncated(message: str) -> None:
     assert truncate_message(message) == message
 
 
-def test_a_cut_message_ends_with_dots_and_has_no_partial_character() -> None:
+def test_a_truncated_message_ends_with_the_ellipsis_after_a_whole_character() -> None:
     assert truncate_message("é" * 600, "...") == "é" * 510 + "..."
 
 
-def test_without_an_ellipsis_a_message_is_cut_at_the_last_whole_character() -> None:
+def test_a_message_without_an_ellipsis_is_truncated_after_a_whole_character() -> None:
     assert truncate_message("a" + "é" * 600) == "a" + "é" * 511
 
 
-def test_a_character_that_cannot_be_sent_is_replaced() -> None:
+def test_a_character_that_cannot_be_encoded_is_replaced() -> None:
     assert truncate_message("a\ud800b") == "a?b"
 
 
@@ -51,20 +51,20 @@ class PoolReadiness(Readiness[PoolPhase, PoolReason]):
     ELLIPSIS = "..."
 
 
-def test_a_readiness_is_ready_in_the_ready_phases_of_its_kind() -> None:
+def test_a_readiness_is_ready_in_the_ready_phases_of_its_class() -> None:
     reason = PoolReason.PROGRESSING
     assert PoolReadiness(PoolPhase.SCALED_TO_ZERO, reason, "").is_ready
     assert not PoolReadiness(PoolPhase.DEGRADED, reason, "").is_ready
     assert not Readiness(PoolPhase.SCALED_TO_ZERO, reason, "").is_ready
 
 
-def test_a_new_readiness_cuts_its_message_with_the_ellipsis_of_its_kind() -> None:
-    found = PoolReadiness.new(PoolPhase.READY, PoolReason.READY, "a" * 2000)
-    assert found.message == "a" * 1021 + "..."
+def test_a_new_readiness_truncates_its_message_with_the_ellipsis_of_its_class() -> None:
+    readiness = PoolReadiness.new(PoolPhase.READY, PoolReason.READY, "a" * 2000)
+    assert readiness.message == "a" * 1021 + "..."
 
 
-def test_a_condition_holds_plain_values_and_a_message_that_fits() -> None:
-    found = new_condition(
+def test_a_new_condition_has_plain_strings_and_a_truncated_message() -> None:
+    condition = new_condition(
         ConditionType.READY,
         is_true=True,
         reason=PoolReason.READY,
@@ -72,7 +72,8 @@ def test_a_condition_holds_plain_values_and_a_message_that_fits() -> None:
         observed_generation=3,
         now=NOW,
     )
-    assert (found.type, found.status, found.reason) == ("Ready", "True", "PoolReady")
-    assert [type(value) for value in (found.type, found.reason)] == [str, str]
-    assert found.message == "a" * MAX_MESSAGE_BYTES
-    assert (found.observed_generation, found.last_transition_time) == (3, "2026-11-16T00:00:00Z")
+    assert (condition.type, condition.status, condition.reason) == ("Ready", "True", "PoolReady")
+    assert [type(value) for value in (condition.type, condition.reason)] == [str, str]
+    assert condition.message == "a" * MAX_MESSAGE_BYTES
+    assert condition.observed_generation == 3
+    assert condition.last_transition_time == "2026-11-16T00:00:00Z"

@@ -30,7 +30,7 @@ ids = st.text(min_size=1, max_size=128)
         (names.unit_child_name("a" * 58), "unit-" + "a" * 58),
     ],
 )
-def test_a_short_name_is_kept_as_it_is(derived: str, expected: str) -> None:
+def test_a_short_derived_name_is_not_hashed(derived: str, expected: str) -> None:
     assert derived == expected
 
 
@@ -50,24 +50,25 @@ def test_two_names_never_share_a_derived_name(pair: list[str]) -> None:
 
 @given(objects)
 @example("a" * 63)
-def test_a_name_that_looks_like_a_cut_name_does_not_collide_with_it(name: str) -> None:
-    chosen = names.unit_child_name(name).removeprefix("unit-")
-    assert (names.unit_child_name(chosen) == names.unit_child_name(name)) == (chosen == name)
+def test_a_name_that_looks_shortened_does_not_collide_with_the_shortened_name(name: str) -> None:
+    lookalike = names.unit_child_name(name).removeprefix("unit-")
+    has_same_child = names.unit_child_name(lookalike) == names.unit_child_name(name)
+    assert has_same_child == (lookalike == name)
 
 
 @given(st.lists(ids, min_size=2, max_size=2, unique=True))
-def test_two_operations_never_share_a_record(pair: list[str]) -> None:
+def test_two_operations_never_share_an_object_name(pair: list[str]) -> None:
     first, second = pair
     assert names.operation_name(first) != names.operation_name(second)
 
 
 @given(ids, st.integers(min_value=0, max_value=999))
-def test_names_from_an_operation_are_labels(operation_id: str, ordinal: int) -> None:
+def test_names_derived_from_an_operation_are_labels(operation_id: str, ordinal: int) -> None:
     assert LABEL.fullmatch(names.operation_name(operation_id))
     assert LABEL.fullmatch(names.stock_unit_name(operation_id, ordinal))
 
 
-def test_names_in_stored_records_stay_valid_after_an_upgrade() -> None:
+def test_derived_names_do_not_change_between_releases() -> None:
     assert names.operation_name("order-1") == "box6eikw2juyyfb3qycairwtm3vnqy52"
     assert (
         names.unit_child_name("a" * 63)

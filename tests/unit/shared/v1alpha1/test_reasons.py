@@ -21,24 +21,24 @@ from shared.v1alpha1.reasons import (
 
 
 @pytest.mark.parametrize("reason", [*UnitReason, *WorkerReason, *PoolReason, *StorageReason])
-def test_every_reason_can_stand_in_a_condition(reason: StrEnum) -> None:
-    written = Condition(
+def test_every_reason_is_valid_in_a_condition(reason: StrEnum) -> None:
+    condition = Condition(
         type=ConditionType.READY,
         status="False",
         last_transition_time="2026-01-01T00:00:00Z",
         reason=reason,
         message="",
     )
-    read = msgspec.json.decode(msgspec.json.encode(written), type=Condition)
-    assert read.reason == reason
+    decoded = msgspec.json.decode(msgspec.json.encode(condition), type=Condition)
+    assert decoded.reason == reason
 
 
-def words(module: ModuleType) -> Iterator[StrEnum]:
-    for found in vars(module).values():
-        if isinstance(found, EnumType):
-            yield from cast(type[StrEnum], found)
+def enum_members(module: ModuleType) -> Iterator[StrEnum]:
+    for value in vars(module).values():
+        if isinstance(value, EnumType):
+            yield from cast(type[StrEnum], value)
 
 
-@pytest.mark.parametrize("word", [*words(phases), *words(reasons)])
-def test_every_word_is_in_camel_case(word: StrEnum) -> None:
-    assert re.fullmatch(r"([A-Z][a-z]+)+", word)
+@pytest.mark.parametrize("member", [*enum_members(phases), *enum_members(reasons)])
+def test_every_phase_and_reason_is_in_camel_case(member: StrEnum) -> None:
+    assert re.fullmatch(r"([A-Z][a-z]+)+", member)

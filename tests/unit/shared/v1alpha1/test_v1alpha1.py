@@ -1,4 +1,4 @@
-"""Tests of the models: they keep every field that the API server stores."""
+"""Tests of the models: they decode every field that the API server stores."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_stored_objects_are_decoded_completely(model: type[Any], stored: dict[st
 
 
 @pytest.mark.parametrize(("model", "stored"), EXAMPLES)
-def test_the_cache_can_share_equal_parts_of_a_model(
+def test_the_interner_does_not_change_a_stored_object(
     model: type[Any], stored: dict[str, Any]
 ) -> None:
     decoded = msgspec.convert(stored, model)
@@ -45,11 +45,11 @@ def test_the_cache_can_share_equal_parts_of_a_model(
 
 
 @pytest.mark.parametrize("part", [WorkloadTemplate, Condition, OwnerReference])
-def test_parts_that_repeat_are_shared_as_a_whole(part: type[Any]) -> None:
+def test_repeated_parts_of_models_can_be_interned(part: type[Any]) -> None:
     assert is_hashable_type(part)
 
 
-def test_the_library_takes_every_model_as_an_object() -> None:
+def test_every_model_is_an_object_of_the_controller_library() -> None:
     unit: Object = gpuunit.GPUUnit(
         metadata=ObjectMeta(name="a"), spec=gpuunit.GPUUnitSpec(spec_name="g1.1")
     )
@@ -84,16 +84,16 @@ def test_an_operation_without_a_status_is_pending() -> None:
     assert decoded.status.phase == OperationPhase.PENDING
 
 
-def test_a_phase_is_written_as_its_word() -> None:
+def test_a_phase_is_encoded_as_its_text() -> None:
     status = gpuunit.GPUUnitStatus(phase=UnitPhase.FAILED)
     assert msgspec.json.encode(status) == b'{"phase":"Failed"}'
 
 
-def test_a_phase_of_a_newer_version_can_be_read() -> None:
+def test_an_unknown_phase_is_decoded() -> None:
     decoded = msgspec.convert({"phase": "Hibernated"}, gpuunit.GPUUnitStatus)
     assert decoded.phase == "Hibernated"
 
 
-def test_memory_that_is_no_quantity_can_be_read() -> None:
+def test_memory_that_is_not_a_quantity_is_decoded() -> None:
     decoded = msgspec.convert({"specName": "g1.1", "memory": "lots"}, gpuunit.GPUUnitSpec)
     assert decoded.memory == "lots"

@@ -1,4 +1,4 @@
-"""Tests of the validation of mounts: storages are mounted only at unused paths."""
+"""Tests of the validation of mounts: a mount path is absolute, unique and not reserved."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def problems(*mounts: tuple[str, str]) -> list[str]:
         "/a b",
     ],
 )
-def test_a_folder_of_the_user_s_is_taken(path: str) -> None:
+def test_a_mount_path_outside_the_system_folders_is_accepted(path: str) -> None:
     assert problems(("models", path)) == []
 
 
@@ -72,7 +72,7 @@ def test_two_storages_cannot_have_the_same_mount_path() -> None:
     ]
 
 
-def test_a_storage_is_mounted_once() -> None:
+def test_a_storage_cannot_be_mounted_twice() -> None:
     assert problems(("a", "/x"), ("a", "/y")) == [
         'spec.storageMounts[1].name: "a" is mounted twice'
     ]
@@ -84,16 +84,16 @@ def test_an_invalid_storage_name_is_refused() -> None:
 
 
 @given(PATHS)
-def test_a_path_that_is_normalised_stays_as_it_is(path: str) -> None:
-    once = normalise_path(path)
-    assert normalise_path(once) == once
-    assert once.startswith("/")
-    assert ".." not in once.split("/")
+def test_a_normalised_path_does_not_change_when_normalised_again(path: str) -> None:
+    normalised = normalise_path(path)
+    assert normalise_path(normalised) == normalised
+    assert normalised.startswith("/")
+    assert ".." not in normalised.split("/")
 
 
 @given(PATHS)
-def test_no_way_of_writing_reaches_the_system(path: str) -> None:
+def test_every_spelling_of_a_system_path_is_reserved(path: str) -> None:
     first = normalise_path(path).split("/")[1]
-    in_system = first in ("", "proc", "sys", "dev")
-    shared_memory = normalise_path(path).split("/")[1:3] == ["dev", "shm"]
-    assert is_reserved_path(normalise_path(path)) is (in_system and not shared_memory)
+    is_in_system = first in ("", "proc", "sys", "dev")
+    is_shared_memory = normalise_path(path).split("/")[1:3] == ["dev", "shm"]
+    assert is_reserved_path(normalise_path(path)) is (is_in_system and not is_shared_memory)

@@ -1,4 +1,4 @@
-"""Tests of validation problems: each is one helpful line."""
+"""Tests of validation problems: each is one printable line."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,9 @@ from shared.v1alpha1.validation.problem import Problem, repeated_positions
         ("x" * 100, f'spec.memory: "{"x" * 77}..." is wrong'),
     ],
 )
-def test_a_problem_says_where_what_and_why(value: str | None, text: str) -> None:
+def test_the_text_of_a_problem_has_the_field_the_value_and_the_message(
+    value: str | None, text: str
+) -> None:
     assert Problem("spec.memory", value, "is wrong").text == text
 
 

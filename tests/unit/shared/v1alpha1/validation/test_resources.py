@@ -1,4 +1,4 @@
-"""Tests of the validation of resources: a message explains what no node can provide."""
+"""Tests of the validation of resources: every invalid field is reported."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from shared.v1alpha1.validation.resources import resource_problems
 AMOUNTS = st.from_regex(r"[-+]?[0-9.]{0,4}([KMGi]{1,2}|[munk]|e[0-9]{1,3})?", fullmatch=True)
 
 
-def envelope(**fields: Any) -> UnitResources:
+def new_resources(**fields: Any) -> UnitResources:
     return msgspec.structs.replace(UnitResources(spec_name="g1.1", memory="16Gi"), **fields)
 
 
 def paths(**fields: Any) -> list[str]:
-    return [problem.path for problem in resource_problems(envelope(**fields))]
+    return [problem.path for problem in resource_problems(new_resources(**fields))]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def paths(**fields: Any) -> list[str]:
     ],
 )
 def test_valid_resources_are_accepted(fields: dict[str, Any]) -> None:
-    assert resource_problems(envelope(**fields)) == []
+    assert resource_problems(new_resources(**fields)) == []
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_invalid_resources_are_refused(fields: dict[str, Any], path: str) -> Non
 
 
 def test_all_resource_problems_are_listed_in_field_order() -> None:
-    wrong = {"shm_size": "x", "node_selector": {"-": "-"}, "gpu_resource": "g", "memory": "x"}
-    assert paths(cpu="x", tolerations=(Toleration(),), **wrong) == [
+    invalid = {"shm_size": "x", "node_selector": {"-": "-"}, "gpu_resource": "g", "memory": "x"}
+    assert paths(cpu="x", tolerations=(Toleration(),), **invalid) == [
         "spec.cpu",
         "spec.memory",
         "spec.gpuResource",
@@ -86,8 +86,8 @@ def test_all_resource_problems_are_listed_in_field_order() -> None:
     ]
 
 
-def test_a_resource_problem_says_what_is_accepted() -> None:
-    (problem,) = resource_problems(envelope(memory="12 GB"))
+def test_a_resource_problem_names_the_accepted_format() -> None:
+    (problem,) = resource_problems(new_resources(memory="12 GB"))
     assert problem.text == (
         'spec.memory: "12 GB" is not a Kubernetes quantity such as 64Gi, 1.5G, 500m or 1e3,'
         " at most 2^63-1"
@@ -95,9 +95,9 @@ def test_a_resource_problem_says_what_is_accepted() -> None:
 
 
 @given(AMOUNTS.filter(bool))
-def test_memory_is_taken_exactly_when_it_is_an_amount_above_nothing(text: str) -> None:
+def test_memory_is_accepted_only_if_it_is_a_quantity_above_zero(text: str) -> None:
     try:
-        is_good = Quantity.parse(text) > Quantity(0)
+        is_valid = Quantity.parse(text) > Quantity(0)
     except ValueError:
-        is_good = False
-    assert (paths(memory=text) == []) is is_good
+        is_valid = False
+    assert (paths(memory=text) == []) is is_valid

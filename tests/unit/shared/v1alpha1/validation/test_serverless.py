@@ -1,4 +1,4 @@
-"""Tests of the validation of serverless units: errors by field for units that cannot be workers."""
+"""Tests of the validation of workers: every invalid field is reported."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ def problems(**spec: Any) -> list[str]:
 
 
 def with_framework(**framework: str) -> list[str]:
-    found = problems(serverless={"requestID": "echo", "framework": framework})
-    return [path.removeprefix("spec.serverless.framework.") for path in found]
+    field_paths = problems(serverless={"requestID": "echo", "framework": framework})
+    return [path.removeprefix("spec.serverless.framework.") for path in field_paths]
 
 
 def test_a_unit_that_is_not_a_worker_has_no_serverless_problems() -> None:
     assert problems(template={"ports": [{"name": "mine", "port": 9809}]}) == []
 
 
-def test_a_worker_needs_no_more_than_its_function() -> None:
+def test_a_worker_needs_only_the_name_of_its_function() -> None:
     assert problems(serverless={"requestID": "echo"}) == []
 
 
 @pytest.mark.parametrize("name", ["-a", "a-", "A", "a.b", "a" * 49, "a\n"])
-def test_the_name_of_the_function_is_checked(name: str) -> None:
+def test_an_invalid_function_name_is_refused(name: str) -> None:
     assert problems(serverless={"requestID": name}) == ["spec.serverless.requestID"]
 
 
@@ -53,18 +53,19 @@ def test_a_socket_may_be_in_any_other_folder(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["go", "/a b", "/\r\nX: 1", "/ü"])
-def test_paths_that_would_break_a_request_are_refused(path: str) -> None:
+def test_invalid_http_paths_of_the_framework_are_refused(path: str) -> None:
     assert with_framework(invokePath=path, healthPath=path) == ["invokePath", "healthPath"]
 
 
-def test_the_port_of_the_worker_is_taken() -> None:
+def test_the_port_of_the_worker_is_reserved() -> None:
     ports = [{"name": "a", "port": 9809, "protocol": "UDP"}, {"name": "b", "port": 9809}]
-    found = problems(serverless={"requestID": "echo"}, template={"ports": ports})
-    assert found == ["spec.template.ports[1].port"]
+    field_paths = problems(serverless={"requestID": "echo"}, template={"ports": ports})
+    assert field_paths == ["spec.template.ports[1].port"]
 
 
-def test_no_storage_is_mounted_over_the_socket() -> None:
+def test_a_storage_cannot_be_mounted_over_the_socket_folder() -> None:
     framework = {"socketPath": "/run/mine/f.sock"}
     mounts = [{"name": "a", "mountPath": "/run/mine/x/.."}, {"name": "b", "mountPath": "/run/my"}]
-    found = problems(serverless={"requestID": "echo", "framework": framework}, storageMounts=mounts)
-    assert found == ["spec.storageMounts[0].mountPath"]
+    serverless = {"requestID": "echo", "framework": framework}
+    field_paths = problems(serverless=serverless, storageMounts=mounts)
+    assert field_paths == ["spec.storageMounts[0].mountPath"]

@@ -1,4 +1,4 @@
-"""Tests of the validation of units: a message explains a workload that cannot run or be reached."""
+"""Tests of the validation of units: every invalid field of workload and access is reported."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ HTTP = Port(name="http", port=80)
 
 
 def unit(**fields: Any) -> GPUUnitSpec:
-    plain = GPUUnitSpec(spec_name="g1.1", memory="16Gi", image="example/user:1")
-    return msgspec.structs.replace(plain, **fields)
+    spec = GPUUnitSpec(spec_name="g1.1", memory="16Gi", image="example/user:1")
+    return msgspec.structs.replace(spec, **fields)
 
 
 def with_envs(*envs: EnvVar) -> GPUUnitSpec:
@@ -42,7 +42,7 @@ def secret(name: str, key: str) -> EnvVarSource:
         with_ports(HTTP, Port(name="dns", port=53), Port(name="d", port=53, protocol="UDP")),
     ],
 )
-def test_a_workload_that_can_run_is_taken(spec: GPUUnitSpec) -> None:
+def test_a_valid_workload_is_accepted(spec: GPUUnitSpec) -> None:
     assert workload_problems(spec) == []
 
 
@@ -77,11 +77,11 @@ def test_a_workload_that_can_run_is_taken(spec: GPUUnitSpec) -> None:
         (with_ports(HTTP, Port(name="web", port=80)), "spec.template.ports[1].port"),
     ],
 )
-def test_a_workload_that_cannot_is_refused(spec: GPUUnitSpec, path: str) -> None:
+def test_an_invalid_workload_is_refused_with_the_field(spec: GPUUnitSpec, path: str) -> None:
     assert [problem.path for problem in workload_problems(spec)] == [path]
 
 
-def test_all_problems_of_a_workload_are_told_in_order() -> None:
+def test_all_problems_of_a_workload_are_listed_in_field_order() -> None:
     template = WorkloadTemplate(envs=(EnvVar(name="="),), ports=(Port(name="-", port=1),))
     spec = unit(image="", image_pull_secrets=("-",), template=template)
     assert [problem.path for problem in workload_problems(spec)] == [
@@ -107,7 +107,7 @@ def test_possible_secret_values_are_never_in_the_message(end: str) -> None:
 @pytest.mark.parametrize(
     "access", [None, UnitAccess(), UnitAccess(primary_port="http"), UnitAccess(scheme="git+ssh")]
 )
-def test_access_to_a_port_is_taken(access: UnitAccess | None) -> None:
+def test_access_to_a_port_of_the_unit_is_accepted(access: UnitAccess | None) -> None:
     assert access_problems(unit(access=access, template=WorkloadTemplate(ports=(HTTP,)))) == []
 
 
@@ -133,14 +133,14 @@ def test_a_unit_without_access_needs_no_ports() -> None:
         ),
     ],
 )
-def test_access_that_leads_nowhere_is_refused(
+def test_access_without_a_matching_port_or_scheme_is_refused(
     access: UnitAccess, ports: tuple[Port, ...], text: str
 ) -> None:
     spec = unit(access=access, template=WorkloadTemplate(ports=ports))
     assert [problem.text for problem in access_problems(spec)] == [text]
 
 
-def test_access_without_any_template_is_refused() -> None:
+def test_access_without_a_template_is_refused() -> None:
     assert [problem.path for problem in access_problems(unit(access=UnitAccess()))] == [
         "spec.access"
     ]
