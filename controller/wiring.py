@@ -29,7 +29,7 @@ from shared.k8s.quantity import ACCEPTED_FORMAT, Quantity
 from shared.k8s.server_version import check_server_version
 
 PROGRAM_NAME: Final = "gpu-runtime-controller"
-# The cause of a failure may end without an event that we watch, such as a quota that was raised.
+# The cause of a failure may end without a watch event, for example when a quota is raised.
 MIN_RETRY_SECONDS: Final = 0.005
 MAX_RETRY_SECONDS: Final = 30.0
 

@@ -44,7 +44,7 @@ class SystemClock:
 
     def now(self) -> datetime:
         """Return the wall-clock time in UTC."""
-        return datetime.now(UTC)  # noqa: TID251 - the one place that reads it
+        return datetime.now(UTC)  # noqa: TID251 - the only use in the library
 
     def monotonic(self) -> float:
         """Return monotonic seconds."""

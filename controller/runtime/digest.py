@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Final
 
-_DIGEST_LENGTH: Final = 16  # hexadecimal digits: 64 bits; it protects against no attack
+_DIGEST_LENGTH: Final = 16  # hexadecimal digits: 64 bits; not for security
 
 
 def json_digest(value: object) -> str:

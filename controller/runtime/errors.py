@@ -1,11 +1,11 @@
-"""Errors of the API server and of the connection to it, by what the caller can do."""
+"""Errors of the API server and of the connection to it, by the possible reaction."""
 
 from typing import Final
 
 import msgspec
 
 MAX_MESSAGE_LENGTH: Final = 1024
-# What msgspec raises for bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
+# The errors of msgspec for bytes that are not JSON, not of the type, not UTF-8, or nested too deep.
 DECODE_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -70,7 +70,7 @@ class ResourceVersionTooLargeError(StatusError):
 
 
 class InvalidError(StatusError):
-    """400 or 422: the request is invalid; a repetition fails too."""
+    """400 or 422: the request is invalid; a retry fails too."""
 
 
 class ForbiddenError(StatusError):
@@ -120,7 +120,7 @@ ERRORS_BY_CODE: Final[dict[int, type[StatusError]]] = {
 
 
 def error_from_response(request_text: str, code: int, body: bytes) -> StatusError:
-    """Return the typed error of a response, which proxies and unknown groups send as text."""
+    """Return the typed error of a response; proxies and unknown API groups send it as text."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except DECODE_ERRORS:

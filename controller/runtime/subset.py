@@ -1,4 +1,4 @@
-"""Compares a live object with desired fields, and ignores fields that others own."""
+"""Compares a live object with desired fields, and ignores fields of other owners."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -14,8 +14,8 @@ _POD_LIST_MAPS: Final = {
     ("spec", "imagePullSecrets"): ("name",),
 }
 _CONTAINER_LIST_MAPS: Final = {
-    (holder, field): keys
-    for holder in ("containers", "initContainers")
+    (parent, field): keys
+    for parent in ("containers", "initContainers")
     for field, keys in {
         "env": ("name",),
         "ports": ("containerPort", "protocol"),
@@ -28,7 +28,7 @@ _LIST_MAPS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     **_POD_LIST_MAPS,
     **_CONTAINER_LIST_MAPS,
 }
-# The atomic maps: an additional key would select something else.
+# The atomic maps: an additional key would change the selection.
 _ATOMIC_MAPS: Final = frozenset(
     {("spec", "selector"), ("spec", "podSelector"), ("spec", "nodeSelector")}
 )
@@ -73,7 +73,7 @@ def _list_contains(
 
 
 def _entries_by_key(entries: Sequence[object], keys: tuple[str, ...]) -> dict[_Key, object] | None:
-    """Index entries by key; None without keys, or if an entry lacks one or has one twice."""
+    """Index entries by key; None without keys, or if a key of an entry is missing or repeated."""
     by_key: dict[_Key, object] = {
         tuple(entry[key] for key in keys): entry
         for entry in entries

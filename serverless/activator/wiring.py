@@ -38,7 +38,7 @@ from shared.k8s.server_version import check_server_version
 from shared.v1alpha1.function import Function
 
 PROGRAM_NAME: Final = "gpu-runtime-activator"
-# The cause of a failure may end without an event that we watch, such as an API that comes back.
+# The cause of a failure may end without a watch event, for example when the API is back.
 MIN_RETRY_SECONDS: Final = 0.005
 MAX_RETRY_SECONDS: Final = 30.0
 

@@ -41,7 +41,7 @@ class Cache(Generic[T]):
         raise KeyError(namespace)
 
     def by_index(self, namespace: str, name: str, value: str) -> list[T]:
-        """Return the objects of a namespace for which the index function `name` gave `value`."""
+        """Return the objects of a namespace for which index function `name` returned `value`."""
         informer = self._responsible_informer(namespace)
         subjects = [] if informer is None else informer.store.by_index(name, value)
         if namespace in self._by_namespace:

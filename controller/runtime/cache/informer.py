@@ -101,7 +101,7 @@ class Informer(Generic[T]):
         return subscription
 
     def set_undecodable_handler(self, handler: Callable[[UndecodableObject], None]) -> None:
-        """Send each object that the model cannot hold to `handler`, once per version."""
+        """Send each object that the model cannot decode to `handler`, once per version."""
         self._undecodable_handler = handler
 
     async def synced(self) -> None:
@@ -115,12 +115,12 @@ class Informer(Generic[T]):
 
     def not_ready(self) -> list[str]:
         """Return why the store is not reliable: it has not synced, or the watch is silent."""
-        silent = self.silent_seconds()
+        seconds = self.silent_seconds()
         if not self._synced.is_set():
             return [f"{self.name} has not synced"]
         return (
-            [f"{self.name} received no data for {silent:.0f} s"]
-            if silent > MAX_SILENCE_SECONDS
+            [f"{self.name} received no data for {seconds:.0f} s"]
+            if seconds > MAX_SILENCE_SECONDS
             else []
         )
 
@@ -169,9 +169,9 @@ class Informer(Generic[T]):
             self._deleted_uids.clear()
         self._last_sync_version = object_list.resource_version
         initial = not self._synced.is_set()
-        vanished = self._missing_from(object_list, restored=restored)
+        missing = self._missing_from(object_list, restored=restored)
         changes = [self._store_if_newer(item, restored=restored) for item in object_list.items]
-        for stored in vanished:
+        for stored in missing:
             self.store.remove(key_of(stored))
             self._deleted_uids.append(stored.metadata.uid)
             self._notify(ChangeNotification(stored, None))
@@ -192,9 +192,9 @@ class Informer(Generic[T]):
             self._store_and_notify(subject)
 
     def handle_undecodable(self, undecodable: UndecodableObject) -> None:
-        """Apply an event whose object the model cannot hold.
+        """Apply an event whose object the model cannot decode.
 
-        The last decodable version stays, because a reader must not take the object for deleted.
+        The last decodable version stays, because the object is not deleted.
         """
         self._last_sync_version = undecodable.resource_version or self._last_sync_version
         if undecodable.is_deleted:
@@ -221,12 +221,12 @@ class Informer(Generic[T]):
     def _missing_from(self, object_list: ObjectList[T], *, restored: bool) -> list[T]:
         """Return stored objects that are neither in the list nor written by us after it."""
         listed = {key_of(item) for item in object_list.items}
-        unread = {(item.key, item.uid) for item in object_list.undecodable}
+        undecodable = {(item.key, item.uid) for item in object_list.undecodable}
         return [
             stored
             for stored in self.store.all()
             if key_of(stored) not in listed
-            and (key_of(stored), stored.metadata.uid) not in unread
+            and (key_of(stored), stored.metadata.uid) not in undecodable
             and (
                 restored
                 or not is_older_version(self._last_sync_version, stored.metadata.resource_version)
@@ -235,8 +235,8 @@ class Informer(Generic[T]):
 
     def _forget_except(self, object_list: ObjectList[T]) -> None:
         """Forget pending deletes and reports that the list proves to be obsolete."""
-        unread = {item.key: item.uid for item in object_list.undecodable}
-        listed = {key_of(item): item.metadata.uid for item in object_list.items} | unread
+        undecodable = {item.key: item.uid for item in object_list.undecodable}
+        listed = {key_of(item): item.metadata.uid for item in object_list.items} | undecodable
         self._pending_deletes = {
             key: pending
             for key, pending in self._pending_deletes.items()
@@ -244,7 +244,7 @@ class Informer(Generic[T]):
             or is_older_version(self._last_sync_version, pending.resource_version)
         }
         self._reported_versions = {
-            key: version for key, version in self._reported_versions.items() if key in unread
+            key: version for key, version in self._reported_versions.items() if key in undecodable
         }
 
     def _finish_sync(self) -> None:

@@ -12,25 +12,25 @@ class InformerMetrics:
         )
         self.lists = Counter(
             "informer_lists",
-            "Complete lists taken from the server.",
+            "Complete lists received from the server.",
             ("resource",),
             registry=registry,
         )
         self.watches = Counter(
             "informer_watches",
-            "Watches that ended, by why.",
+            "Ended watches, by reason.",
             ("resource", "reason"),
             registry=registry,
         )
         self.undecodable = Counter(
             "informer_unreadable",
-            "Objects that the model could not hold.",
+            "Objects that the model cannot decode.",
             ("resource",),
             registry=registry,
         )
         self.handler_errors = Counter(
             "informer_handler_errors",
-            "Handlers that raised.",
+            "Errors raised by handlers.",
             ("resource",),
             registry=registry,
         )

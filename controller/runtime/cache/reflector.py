@@ -37,7 +37,7 @@ T = TypeVar("T", bound=Object)
 WATCH_IDLE_TIMEOUT_SECONDS: Final = 75.0
 WATCH_TIMEOUT_SECONDS: Final = (300, 600)
 VERY_SHORT_WATCH_SECONDS: Final = 1.0
-# Versions of no definite time: a watch from there begins with every object, in no order.
+# Versions without a definite time: a watch from there begins with all objects, in any order.
 UNSET_VERSIONS: Final = ("", "0")
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class WatchScope(Generic[T]):
 
 
 class WatchEnd(StrEnum):
-    """How a watch ended, and so what the reflector does next."""
+    """The end of a watch, which decides the next step of the reflector."""
 
     REOPEN = "closed"  # watch again from the last version
     REOPEN_LATER = "throttled"  # the same, after a pause: a list would add to the server's load

@@ -55,7 +55,7 @@ class SharedCaches:
             return self._create(kind, namespaces or self._namespaces, indexers)
         if namespaces is not None or indexers is not None:
             raise ValueError(
-                f"the cache of {kind} exists already: set its namespaces and indexers at first use"
+                f"the cache of {kind} exists already: set namespaces and indexers at its first use"
             )
         return known
 
@@ -70,7 +70,9 @@ class SharedCaches:
         indexers: Mapping[str, IndexFunction[T]] | None,
     ) -> Cache[T]:
         if self._is_sealed:
-            raise RuntimeError(f"the process runs already: create the cache of {kind} before")
+            raise RuntimeError(
+                f"the process runs already: create the cache of {kind} before its start"
+            )
         cache = Cache(
             {
                 namespace: self._new_informer(WatchScope(kind, namespace), indexers)

@@ -48,7 +48,7 @@ class Store(Generic[T]):
         return [stored for key, stored in self._objects.items() if key.namespace == namespace]
 
     def by_index(self, name: str, value: str) -> list[T]:
-        """Return the objects for which index function `name` gave `value`; KeyError if unknown."""
+        """Return the objects for which index function `name` returned `value`; or KeyError."""
         return [self._objects[key] for key in self._indexes[name].get(value, ())]
 
     def index_values(self, name: str) -> list[str]:

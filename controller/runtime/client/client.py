@@ -47,7 +47,7 @@ class Client:
 
     @property
     def rest(self) -> RestClient:
-        """The client for requests that are no verb on a kind, such as the server's version."""
+        """The client for requests without a kind, such as the version of the server."""
         return self._rest
 
     async def get(self, kind: Kind[T], key: ObjectKey) -> T:
@@ -142,5 +142,5 @@ class Client:
 
 
 def encode_object(kind: Kind[Any], body: Body) -> bytes:
-    """Encode a body, with the API version and kind that every write needs."""
+    """Encode a body, with the API version and the kind."""
     return msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.name, **body})

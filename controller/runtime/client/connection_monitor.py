@@ -14,7 +14,7 @@ PROBE_INTERVAL_SECONDS: Final = 2.0
 STARTUP_TIMEOUT_SECONDS: Final = 30.0
 NOT_PROBED: Final = "the cluster has not responded yet"
 
-# Returns why a server with this /version cannot be used, or None; ValueError if it is not one.
+# Returns why a server with this /version is not supported, or None; ValueError if it is invalid.
 VersionCheck = Callable[[str, bytes], str | None]
 
 log = logging.getLogger(__name__)
@@ -87,14 +87,16 @@ class ConnectionMonitor:
             return self._set_error(None)
 
     async def _probe(self) -> str | None:
-        """Request the version; return why it cannot be used, or None."""
+        """Request the version; return why it is not supported, or None."""
         body = await self._client.send(
             KubeRequest("GET", "/version"), timeout_seconds=PROBE_INTERVAL_SECONDS
         )
         try:
             return self._check_version(self._client.server, body)
         except ValueError as error:
-            raise UndecodableError(f"{self._client.server} is no API server: {error}") from error
+            raise UndecodableError(
+                f"{self._client.server} is not an API server: {error}"
+            ) from error
 
     def _set_error(self, error: str | None) -> None:
         previous, self._error = self._error, error
@@ -105,6 +107,6 @@ class ConnectionMonitor:
 
 
 def accept_any_version(server: str, body: bytes) -> str | None:
-    """Accept every API server; ValueError if the answer is not JSON."""
+    """Accept every API server; ValueError if the response is not JSON."""
     json.loads(body)
     return None

@@ -59,7 +59,7 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class DeleteResult(Generic[T]):
-    """The result of a delete; `remaining` waits for finalizers or its grace period, or is None."""
+    """The result of a delete; `remaining` is an object that is still terminating, or None."""
 
     remaining: T | None
     uid: str
@@ -126,10 +126,12 @@ class Decoder(Generic[T]):
         try:
             return self._interner(self._object_decoder.decode(body))
         except DECODE_ERRORS as error:
-            raise UndecodableError(f"an object of {self._kind} cannot be read: {error}") from error
+            raise UndecodableError(
+                f"an object of {self._kind} cannot be decoded: {error}"
+            ) from error
 
     async def decode_list(self, body: bytes) -> ObjectList[T]:
-        """Decode a list; objects that do not match the model are returned apart.
+        """Decode a list; objects that do not match the model are returned separately.
 
         The list is cut into items first: an item reuses the memory of the last one, and other tasks
         can run in between.
@@ -137,7 +139,7 @@ class Decoder(Generic[T]):
         try:
             page = self._page_decoder.decode(body)
         except DECODE_ERRORS as error:
-            raise UndecodableError(f"a list of {self._kind} cannot be read: {error}") from error
+            raise UndecodableError(f"a list of {self._kind} cannot be decoded: {error}") from error
         items: list[T] = []
         undecodable: list[UndecodableObject] = []
         for number, raw in enumerate(page.items or ()):
@@ -159,7 +161,7 @@ class Decoder(Generic[T]):
             if event.type == "BOOKMARK":
                 return self._decode_bookmark(event.object)
         except DECODE_ERRORS as error:
-            raise UndecodableError(f"a watch of {self._kind} cannot be read: {error}") from error
+            raise UndecodableError(f"a watch of {self._kind} cannot be decoded: {error}") from error
         is_deleted = event.type == "DELETED"
         try:
             subject = self._interner(self._object_decoder.decode(event.object))
@@ -173,8 +175,8 @@ class Decoder(Generic[T]):
 
     def _decode_bookmark(self, raw: msgspec.Raw) -> Bookmark:
         meta = self._partial_decoder.decode(raw).metadata
-        ends = meta.annotations.get(INITIAL_EVENTS_END) == "true"
-        return Bookmark(meta.resource_version, ends)
+        ends_initial_events = meta.annotations.get(INITIAL_EVENTS_END) == "true"
+        return Bookmark(meta.resource_version, ends_initial_events)
 
     def decode_delete_result(self, body: bytes) -> DeleteResult[T]:
         """Decode the response to a delete: a Status, or an object, which may be deleted too."""
@@ -186,7 +188,7 @@ class Decoder(Generic[T]):
                 )
         except DECODE_ERRORS as error:
             raise UndecodableError(
-                f"the answer to a delete of {self._kind} cannot be read: {error}"
+                f"the response to a delete of {self._kind} cannot be decoded: {error}"
             ) from error
         meta = response.metadata
         remains = meta.finalizers or meta.deletion_grace_period_seconds

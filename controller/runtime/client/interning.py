@@ -18,7 +18,7 @@ InternFunction = Callable[[Any], Any]
 
 TRIAL_OBJECTS: Final = 500
 MIN_HIT_RATIO: Final = 0.5
-# A larger table is emptied: parts that are shared stay shared, and the table fills again.
+# A larger table is cleared: shared parts stay shared, and the table fills again.
 MAX_TABLE_SIZE: Final = 50_000
 MAX_DEPTH: Final = 10
 SCALAR_TYPES: Final = (str, int, bool, NoneType)
@@ -27,7 +27,7 @@ STRING_MAP_TYPES: Final = (dict[str, str], Mapping[str, str])
 
 @dataclass(slots=True)
 class HitCounter:
-    """How often the values of one field were known already."""
+    """The lookups of the values of one field, and how many of them were hits."""
 
     lookups: int = 0
     hits: int = 0
@@ -62,15 +62,15 @@ class Interner(Generic[T]):
         self._trial_left = TRIAL_OBJECTS
         self._intern = self._model_function()
 
-    def __call__(self, fresh: T) -> T:
+    def __call__(self, decoded: T) -> T:
         """Replace the parts of an object by equal known parts; return the object."""
         if self._trial_left:
             self._trial_left -= 1
             if not self._trial_left:  # from now on without counting
                 self._intern = self._model_function()
         if self._intern is not None:
-            self._intern(fresh)
-        return fresh
+            self._intern(decoded)
+        return decoded
 
     def _model_function(self) -> InternFunction | None:
         return self._struct_function(self._model, "") if is_struct(self._model) else None

@@ -1,4 +1,4 @@
-"""Kinds: where the API of a kind is, and what its objects decode to."""
+"""Kinds: the API paths of a kind, and the model of its objects."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar

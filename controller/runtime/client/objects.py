@@ -44,7 +44,7 @@ class Object(Protocol):
 
 
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An owner reference, for models that need no other one."""
+    """An owner reference, for models without one of their own."""
 
     api_version: str
     kind: str
@@ -54,7 +54,7 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Metadata without managedFields, for models that need no other one."""
+    """Metadata without managedFields, for models without one of their own."""
 
     name: str = ""
     namespace: str = ""

@@ -65,13 +65,13 @@ class RestClient:
     async def send(
         self, request: KubeRequest, *, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     ) -> bytes:
-        """Return the body of a success, else raise KubeError; retries if the server says when."""
+        """Return the response body or raise KubeError; retry if the response has Retry-After."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await self._send(request)
         except TimeoutError:
             raise UnreachableError(
-                f"{self.server} {request}: no answer within {timeout_seconds:g} s"
+                f"{self.server} {request}: no response within {timeout_seconds:g} s"
             ) from None
 
     async def stream(self, request: KubeRequest, *, idle_timeout: float) -> "LineStream":
@@ -83,7 +83,7 @@ class RestClient:
                     return LineStream(response, f"{self.server} {request}")
                 body = await self._read(request, response)
         except TimeoutError:
-            raise UnreachableError(f"{self.server} {request}: no answer") from None
+            raise UnreachableError(f"{self.server} {request}: no response") from None
         raise error_from_response(f"{self.server} {request}", response.status, body)
 
     async def _send(self, request: KubeRequest) -> bytes:
@@ -93,12 +93,12 @@ class RestClient:
             if response.ok:
                 return body
             error = error_from_response(f"{self.server} {request}", response.status, body)
-            pause = retry_after_seconds(response.status, response.headers)
+            delay = retry_after_seconds(response.status, response.headers)
             # The caller may request another version, which helps more than waiting.
-            if pause is None or is_last or isinstance(error, ResourceVersionTooLargeError):
+            if delay is None or is_last or isinstance(error, ResourceVersionTooLargeError):
                 raise error
             self._metrics.retries.labels(str(response.status), request.method, self._host).inc()
-            await self._clock.sleep(pause)
+            await self._clock.sleep(delay)
         raise AssertionError("the last attempt returns or raises")
 
     async def _request(
@@ -161,12 +161,12 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the lines that `chunk` completes, without newlines."""
-        first, *rest = chunk.split(b"\n")
+        first, *following = chunk.split(b"\n")
         self._parts.append(first)
-        if not rest:
+        if not following:
             return []
-        lines = [b"".join(self._parts), *rest[:-1]]
-        self._parts = [rest[-1]]
+        lines = [b"".join(self._parts), *following[:-1]]
+        self._parts = [following[-1]]
         return [line for line in lines if line]
 
 
@@ -193,7 +193,7 @@ class LineStream:
 
 
 def new_session(user_agent: str) -> aiohttp.ClientSession:
-    """Create the session of one client; without a connection limit, because watches hold some."""
+    """Create the session of one client; without a connection limit, because watches keep some."""
     return aiohttp.ClientSession(
         headers={hdrs.USER_AGENT: user_agent},
         connector=aiohttp.TCPConnector(limit=0),
@@ -211,7 +211,7 @@ def request_headers(config: RestConfig, request: KubeRequest) -> dict[str, str]:
 
 
 def retry_after_seconds(status: int, headers: Mapping[str, str]) -> float | None:
-    """Return the Retry-After of an error response; None if the request is not to be retried."""
+    """Return the Retry-After of an error response; None if the request must not be retried."""
     seconds = headers.get(hdrs.RETRY_AFTER, "")
     if (status == 429 or status >= 500) and seconds.isdecimal():
         return float(seconds)

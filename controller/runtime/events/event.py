@@ -1,4 +1,4 @@
-"""Event objects of events.k8s.io/v1: their content, and how they are written."""
+"""Event objects of events.k8s.io/v1: their content, and their writing."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ CLUSTER_NAMESPACE: Final = "default"
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An Event as the server returns it; nothing but its metadata is read."""
+    """An Event as the server returns it; only its metadata is read."""
 
     metadata: ObjectMeta
 
@@ -59,7 +59,7 @@ class ReportingController:
 async def write_event(
     client: EventWriter, reporting: ReportingController, content: EventContent, series: EventSeries
 ) -> int:
-    """Write an event series; return the number of occurrences that the server knows then."""
+    """Write an event series; return the number of occurrences that the server has then."""
     if series.written_count:
         try:
             await client.patch(EVENTS, event_key(content, series), series_body(series))

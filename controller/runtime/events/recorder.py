@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 
 class EventRecorder:
-    """Records what happened to objects, without raising and without waiting.
+    """Records events about objects, without raising and without waiting.
 
     `dropped` counts events that will not be written, by reason.
     """
@@ -125,14 +125,15 @@ class EventRecorder:
         if bucket is None:
             return self._count_dropped("too_many")
         put_bounded(self._buckets, content.regarding, bucket)
-        at, name = self._clock.now(), event_name(content.regarding.name, self._unique_suffix())
-        put_bounded(self._series, content, EventSeries(name, at, at, now))
+        observed_at = self._clock.now()
+        name = event_name(content.regarding.name, self._unique_suffix())
+        put_bounded(self._series, content, EventSeries(name, observed_at, observed_at, now))
         return self._schedule_write(content)
 
     def _schedule_write(self, content: EventContent) -> None:
         """Schedule a write if it is due; if the queue is full, a later event does it."""
-        due = is_write_due(self._series[content], self._clock.monotonic())
-        if due and content not in self._scheduled and not self._pending.full():
+        is_due = is_write_due(self._series[content], self._clock.monotonic())
+        if is_due and content not in self._scheduled and not self._pending.full():
             self._scheduled.add(content)
             self._pending.put_nowait(content)
 
@@ -191,8 +192,8 @@ class EventRecorder:
         finished = takewhile(lambda content: is_finished(self._series[content], now), self._series)
         for content in list(finished):
             self._forget_or_schedule(content, now)
-        alive = (series for series in self._series.values() if not is_finished(series, now))
-        return next(map(finish_at, alive), now + SERIES_FINISH_SECONDS) - now
+        unfinished = (series for series in self._series.values() if not is_finished(series, now))
+        return next(map(finish_at, unfinished), now + SERIES_FINISH_SECONDS) - now
 
     def _forget_or_schedule(self, content: EventContent, now: float) -> None:
         """Remove a finished series, or schedule a write if its count is not written."""

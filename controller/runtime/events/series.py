@@ -1,9 +1,9 @@
-"""Rules of event series as pure functions: what is a repetition, and when to write it.
+"""Rules of event series as pure functions: equality of events, and the times of writes.
 
-tools/events compares events without their note, and so loses every note but the first, because the
-API forbids a change. Here another note is another event, and a limit per object drops notes that
-never repeat. The resourceVersion is not compared: every write of the object changes it, so an
-object that fails repeatedly would never have a repetition.
+client-go's tools/events compares events without their note, and so loses every note but the first,
+because the API forbids a change. Here another note is another event, and a limit per object drops
+notes that never repeat. The resourceVersion is not compared: every write of the object changes it,
+so an object that fails repeatedly would never have a repetition.
 """
 
 from collections import OrderedDict

@@ -23,6 +23,6 @@ def undecodable_event_handler(
             undecodable.uid,
             undecodable.resource_version,
         )
-        recorder.warning(subject, reason, f"this object cannot be read: {undecodable.error}")
+        recorder.warning(subject, reason, f"this object cannot be decoded: {undecodable.error}")
 
     return report

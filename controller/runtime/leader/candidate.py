@@ -22,7 +22,7 @@ class ResourceLock(Protocol):
 
     @property
     def identity(self) -> str:
-        """Name of this process as a holder; no other process ever has it."""
+        """Name of this process as a holder, unique to the process."""
         ...
 
     async def get(self) -> LeaseRecord | None:
@@ -39,7 +39,7 @@ class ResourceLock(Protocol):
 
 
 class Candidate:
-    """Keeps the last observation of the lease; an own record is observed when it is sent."""
+    """Keeps the last observation of the lease; a record of ours is observed when it is sent."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Candidate:
         )
 
     async def _renew_without_read(self, new_record: LeaseRecord) -> bool:
-        """Take the fast path: replace our last record without reading it first."""
+        """Replace our last record without reading it first: the fast path."""
         if not (self.is_observed_holder and self.observed.is_valid(self._clock.monotonic())):
             return False
         record = rules.renewed_record(new_record, self.observed.record)
@@ -150,4 +150,4 @@ class Candidate:
             self._on_new_leader(holder)
 
     def _log_fields(self, error: Exception) -> dict[str, str]:
-        return {"election": self._settings.name, "error": str(error) or "no answer in time"}
+        return {"election": self._settings.name, "error": str(error) or "no response in time"}

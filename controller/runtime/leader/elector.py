@@ -61,7 +61,7 @@ class ElectorCallbacks:
 
 
 class LeaderElector:
-    """Runs work in one of many processes at a time; the module defines what that means."""
+    """Runs work in one of many processes at a time, as the docstring of the module defines."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class LeaderElector:
         """Acquire the lease, run `work` while this process holds it, then release it.
 
         Errors of the API do not raise; errors of `work` do, except that of the fence. A
-        cancellation is a clean stop: the lease is renewed until the work has ended. After a loss it
-        may be run again.
+        cancellation is a clean stop: the lease is renewed until the work has ended. After a loss
+        `run` may be called again.
         """
         try:
             await self._acquire()
@@ -159,7 +159,7 @@ class LeaderElector:
                     await self._clock.sleep(self._settings.retry_period_seconds)
         except TimeoutError:
             return False
-        # A term that has lapsed is over: the work may have noticed it already.
+        # An expired term is over: the work may have noticed it already.
         is_continued = term.is_continued_by(self._candidate.observed.record)
         return is_continued and self._is_in_time(term) and self._begin_or_extend_term()
 

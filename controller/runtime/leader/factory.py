@@ -54,7 +54,7 @@ class LeaderElection:
 
 @dataclass(frozen=True, slots=True)
 class ElectorDependencies:
-    """What an elector works with; `identity` names this process and no other."""
+    """The dependencies of an elector; `identity` is unique to this process."""
 
     client: Client
     recorder: EventRecorder
@@ -76,7 +76,7 @@ def create_elector(
 ) -> LeaderElector | None:
     """Create an elector; without an election log the risk and return None."""
     if election is None:
-        log.warning("no_leader_election", extra={"risk": "a second process would work too"})
+        log.warning("no_leader_election", extra={"risk": "a second process would reconcile too"})
         return None
     key = ObjectKey(election.namespace, election.settings.name)
     lease = ObjectReference(LEASES.api_version, LEASES.name, key.namespace, key.name, uid="")

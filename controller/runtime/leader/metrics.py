@@ -15,7 +15,7 @@ class LeaderMetrics:
         )
         self.slow_path = Counter(
             "leader_election_slowpath",
-            "Renewals of the own lease that had to read it first.",
+            "Renewals by the holder that had to read the lease first.",
             ("name",),
             registry=registry,
         )

@@ -16,7 +16,7 @@ RELEASED_LEASE_SECONDS: Final = 1
 
 
 class ElectionSettingsError(ValueError):
-    """Settings with which two processes could lead at once, or none for a long time."""
+    """Settings with which two processes could lead at once, or no process for a long time."""
 
 
 class LeadershipLostError(Exception):
@@ -84,7 +84,7 @@ NO_OBSERVATION: Final = Observation(LeaseRecord(), -inf)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A leadership without interruption: one acquisition, and the time of its last renewal."""
+    """An uninterrupted leadership: one acquisition, and the time of its last renewal."""
 
     acquire_time: str
     transitions: int

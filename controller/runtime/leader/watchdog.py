@@ -12,7 +12,7 @@ from controller.runtime.clock import Clock
 
 CHECKS_PER_MARGIN: Final = 4
 STDERR_FD: Final = 2
-EXIT_MESSAGE: Final = b"leadership could not be given up in time: ending the process\n"
+EXIT_MESSAGE: Final = b"the work of the leader did not stop in time: ending the process\n"
 
 
 class Watchdog:

@@ -15,7 +15,7 @@ async def run_bounded(
 ) -> dict[int, E]:
     """Run `action` for each item, `MAX_CONCURRENT` at once; start no more after an error.
 
-    Actions that have started run to their end: only their result tells what exists. Returns the
+    Actions that have started run to their end: only their result shows what exists. Returns the
     errors of `error_type` by the position of their item, in the order in which they were raised;
     empty if all actions succeeded. Any other error cancels the rest and is raised.
     """

@@ -50,7 +50,7 @@ class LoopWorker:
 
 
 class ControlLoop:
-    """Runs a reconciler over a queue, and decides what follows from each outcome."""
+    """Runs a reconciler over a queue, and decides about retries."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ControlLoop:
         self._stopping = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Reconcile until `stop`, then give running reconciles time to end, and cancel the rest.
+        """Reconcile until `stop`; then wait for running reconciles, and cancel them at a timeout.
 
         Returns when all have ended: a reconcile that ignores its cancellation delays that.
         """
@@ -146,11 +146,11 @@ class ControlLoop:
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
-            return RuntimeError("the reconcile awaited something that was cancelled")
+            return RuntimeError("the reconcile awaited a task that was cancelled")
         except Exception as error:  # noqa: BLE001 - a failure concerns its own key only
             if timeout.expired and isinstance(error, TimeoutError):
                 return ReconcileTimeoutError(
-                    f"no end after {self._options.reconcile_timeout_seconds:g} s"
+                    f"not finished after {self._options.reconcile_timeout_seconds:g} s"
                 )
             return error
         finally:
@@ -190,7 +190,7 @@ class ControlLoop:
 
     def _replace_worker(self, worker: LoopWorker, log_fields: dict[str, str]) -> None:
         log.error("reconcile_ignores_cancellation", extra=log_fields)
-        if not self._stopping:  # a task group that ends accepts no tasks
+        if not self._stopping:  # a task group that is ending accepts no tasks
             worker.is_replaced = True
             self._start_worker(LoopWorker(worker.group))
 

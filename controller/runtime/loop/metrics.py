@@ -21,13 +21,18 @@ class LoopMetrics:
     """The metrics of all control loops of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        def counter(name: str, counts: str, *more: str) -> Counter:
+        def counter(name: str, help_text: str, *labels: str) -> Counter:
             return Counter(
-                f"controller_runtime_{name}", counts, ("controller", *more), registry=registry
+                f"controller_runtime_{name}",
+                help_text,
+                ("controller", *labels),
+                registry=registry,
             )
 
-        def gauge(name: str, counts: str) -> Gauge:
-            return Gauge(f"controller_runtime_{name}", counts, ("controller",), registry=registry)
+        def gauge(name: str, help_text: str) -> Gauge:
+            return Gauge(
+                f"controller_runtime_{name}", help_text, ("controller",), registry=registry
+            )
 
         self.reconciles = counter("reconcile", "Reconciles that ended, by result.", "result")
         self.errors = counter("reconcile_errors", "Reconciles that failed.")
@@ -40,7 +45,7 @@ class LoopMetrics:
         self.active_workers = gauge("active_workers", "Reconciles that run now.")
         self.reconcile_seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
-            "Seconds that a reconcile took.",
+            "The duration of a reconcile in seconds.",
             ("controller",),
             buckets=DURATION_BUCKETS,
             registry=registry,

@@ -1,4 +1,4 @@
-"""The declaration of one controller: its kind, what wakes it, and its reconciler."""
+"""The declaration of one controller: its kind, its triggers, and its reconciler."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Self, TypeVar
@@ -32,10 +32,10 @@ class IncompleteControllerError(Exception):
 
 
 class ControllerBuilder:
-    """Subscribes a queue to caches, and puts a reconciler behind it.
+    """Subscribes a queue to caches, and connects it to a reconciler.
 
     Each of `for_`, `owns`, `watches` and `on_change` takes effect at once; `reconcile` completes
-    the controller. `queue` is for sources of keys that are no watch.
+    the controller. `queue` is for sources of keys other than watches.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ControllerBuilder:
     def for_(self, kind: Kind[Any], undecodable_reason: str = UNDECODABLE_REASON) -> Self:
         """Reconcile the objects of `kind`: each change enqueues the key of its object.
 
-        An object that the model cannot hold is not reconciled: it gets a Warning event with
+        An object that the model cannot decode is not reconciled: it gets a Warning event with
         `undecodable_reason`, once per version.
         """
         self._kind = kind

@@ -91,7 +91,7 @@ class Lifecycle:
                 f"the process did not stop within {self._stop_timeout_seconds:g} s"
             )
         if work.result() is LeadershipEnd.LOST:
-            raise LeadershipLostError("leader election lost: another process may lead now")
+            raise LeadershipLostError("leadership lost: another process may lead now")
 
     async def _work(self, stop: asyncio.Event) -> LeadershipEnd:
         async with self._components.probes, running(self._components.caches):

@@ -1,4 +1,4 @@
-"""A controller process as its author sees it: caches, controllers, writer, recorder, run."""
+"""A controller process: its caches, controllers, writer and recorder, and its run."""
 
 import asyncio
 import socket
@@ -51,14 +51,13 @@ MAX_INSTANCE_LENGTH: Final = 128  # of the reporting instance of an event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
-    """What a process watches, and how it retries, serves, elects and stops.
+    """The options of a process: namespaces, retries, leader election, addresses and stop.
 
-    `version` is the product's, for the user agent. `namespaces` are those of every cache that sets
-    no others; the empty name means all. `new_rate_limiter` makes the limiter of each controller:
-    by default failures are retried as in client-go, after 5 ms to 1000 s for each key, and 10 a
-    second after the first 100 for all keys. Without `leader_election` every process works, so
-    there may be only one. Without `probe_address` nothing is served; without `metrics_address` the
-    metrics are at the probes'.
+    `version` is the version of the product, for the user agent. `namespaces` are those of every
+    cache that sets no others; the empty name means all. `new_rate_limiter` makes the rate limiter
+    of each controller; the default is that of client-go. Without `leader_election` every process
+    reconciles, so there may be only one. Without `probe_address` no port is opened; without
+    `metrics_address` the metrics are at that address.
     """
 
     version: str = ""
@@ -80,7 +79,7 @@ class Manager:
 
     `client` reads and writes past the caches; `writer` is for reconcilers: it writes only while
     this process leads, and the caches show its writes at once. `recorder` writes Events.
-    Everything is declared before `run`; a registry takes one manager, because of the metrics.
+    Everything is declared before `run`. Each manager needs a registry of its own, for the metrics.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Manager:
     def controller(self, name: str) -> ControllerBuilder:
         """Begin a controller, whose metrics and log lines have `name`; ValueError if it exists."""
         if name in self._controllers:
-            raise ValueError(f"there is a controller {name} already")
+            raise ValueError(f"the controller {name} exists already")
         queue = self._loop_factory.new_queue(name, self._options.new_rate_limiter(self.clock))
         builder = ControllerBuilder(name, queue, self._caches, self._loop_factory, self.recorder)
         self._controllers[name] = builder
@@ -161,7 +160,7 @@ class Manager:
         self._required.append(runnable)
 
     def add_leader_runnable(self, runnable: LeaderRunnable) -> None:
-        """Run `runnable` beside the controllers, only while this process leads."""
+        """Run `runnable` in parallel with the controllers, only while this process leads."""
         self._leader_runnables.append(runnable)
 
     def is_leader(self) -> bool:
@@ -174,7 +173,7 @@ class Manager:
             self._elector.fence()
 
     def not_ready(self) -> list[str]:
-        """Return why this process could not work now; empty if it could."""
+        """Return why this process is not ready; empty if it is."""
         return [reason for part in self._synced_parts() for reason in part.not_ready()]
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -17,7 +17,7 @@ ReadinessCheck = Callable[[], Sequence[str]]
 
 
 class ProbeServer:
-    """Serves the probes; `not_ready` returns the reasons, or nothing when ready."""
+    """Serves the probes; `not_ready` returns the reasons, empty if ready."""
 
     def __init__(self, registry: CollectorRegistry, not_ready: ReadinessCheck) -> None:
         self._registry = registry
@@ -32,14 +32,14 @@ class ProbeServer:
     ) -> AsyncIterator[None]:
         """Serve during the block; equal addresses share one listener."""
         health = [web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
-        measures = [web.get("/metrics", make_aiohttp_handler(self._registry))]
+        metrics = [web.get("/metrics", make_aiohttp_handler(self._registry))]
         if probe_address == metrics_address:
-            async with serve_routes(probe_address, [*health, *measures]):
+            async with serve_routes(probe_address, [*health, *metrics]):
                 yield
             return
         async with (
             serve_routes(probe_address, health),
-            serve_routes(metrics_address, measures, metrics_tls),
+            serve_routes(metrics_address, metrics, metrics_tls),
         ):
             yield
 
@@ -75,5 +75,5 @@ async def start_site(
     except OSError as error:
         raise CannotListenError(
             f"cannot listen on {host}:{port}: {error.strerror}. "
-            "Stop what uses the address, or configure another one."
+            "Stop the process that uses the address, or configure another one."
         ) from error

@@ -1,4 +1,4 @@
-"""What every long-running process needs: a metrics registry, stop signals, its first error."""
+"""Parts of every long-running process: a metrics registry, stop signals, its first error."""
 
 import asyncio
 import signal

@@ -47,20 +47,20 @@ class QueueMetrics:
         )
         self.work_seconds = Histogram(
             "workqueue_work_duration_seconds",
-            "Seconds from handing a key out to getting it back.",
+            "Seconds from handing a key out to its return.",
             LABELS,
             buckets=DURATION_BUCKETS,
             registry=registry,
         )
         self.unfinished_seconds = Gauge(
             "workqueue_unfinished_work_seconds",
-            "Seconds that the keys handed out now have taken so far, together.",
+            "Seconds since their hand-out, summed over all keys that workers have.",
             LABELS,
             registry=registry,
         )
-        self.longest_running_seconds = Gauge(
+        self.oldest_work_seconds = Gauge(
             "workqueue_longest_running_processor_seconds",
-            "Seconds that the key handed out first of them has taken so far.",
+            "Seconds since the hand-out of the key that a worker has had for longest.",
             LABELS,
             registry=registry,
         )
@@ -81,9 +81,7 @@ class QueueMetricsObserver:
         self._added_at: dict[Hashable, float] = {}
         self._handed_out_at: dict[Hashable, float] = {}
         metrics.unfinished_seconds.labels(name, name).set_function(self.unfinished_seconds)
-        metrics.longest_running_seconds.labels(name, name).set_function(
-            self.longest_running_seconds
-        )
+        metrics.oldest_work_seconds.labels(name, name).set_function(self.oldest_work_seconds)
 
     def added(self, key: Hashable, priority: Priority) -> None:
         """Count an added key."""
@@ -97,13 +95,13 @@ class QueueMetricsObserver:
         self._depth[new].inc()
 
     def handed_out(self, key: Hashable, priority: Priority) -> None:
-        """Observe the time that the key waited."""
+        """Observe the time for which the key waited."""
         now = self._handed_out_at[key] = self._clock.monotonic()
         self._depth[priority].dec()
         self._queue_seconds.observe(now - self._added_at.pop(key))
 
     def finished(self, key: Hashable) -> None:
-        """Observe the time that a worker had the key."""
+        """Observe the time for which a worker had the key."""
         self._work_seconds.observe(self._clock.monotonic() - self._handed_out_at.pop(key))
 
     def delayed(self) -> None:
@@ -113,9 +111,11 @@ class QueueMetricsObserver:
     def unfinished_seconds(self) -> float:
         """Return the sum of the ages of all keys that workers have."""
         now = self._clock.monotonic()
-        return sum((now - since for since in self._handed_out_at.values()), 0.0)
+        return sum((now - handed_out_at for handed_out_at in self._handed_out_at.values()), 0.0)
 
-    def longest_running_seconds(self) -> float:
+    def oldest_work_seconds(self) -> float:
         """Return the age of the key that a worker has had for longest."""
         now = self._clock.monotonic()
-        return max((now - since for since in self._handed_out_at.values()), default=0.0)
+        return max(
+            (now - handed_out_at for handed_out_at in self._handed_out_at.values()), default=0.0
+        )

@@ -97,5 +97,5 @@ class MaxOfRateLimiter(Generic[K]):
 
 
 def default_rate_limiter(clock: Clock) -> RateLimiter[object]:
-    """Create the limiter of client-go: 5 ms to 1000 s per key, 10 per second after 100 in all."""
+    """Create client-go's limiter: 5 ms to 1000 s per key; for all keys 100, then 10 per second."""
     return MaxOfRateLimiter[object](ExponentialBackoff[object](), TokenBucket[object](clock))

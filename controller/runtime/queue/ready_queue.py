@@ -1,4 +1,4 @@
-"""Keys that are ready, and the order in which they are handed out."""
+"""Ready keys, and the order in which they are handed out."""
 
 import itertools
 from collections import Counter, deque
@@ -8,8 +8,8 @@ from controller.runtime.queue.priority import Priority
 
 K = TypeVar("K")
 
-# The class that goes first, turn by turn: mostly the highest, but each class once per round. So the
-# nth key of its class is taken within n rounds, independent of the other classes.
+# The class that is first in each turn: mostly the highest, but each class once per round. So the
+# nth key of a class is handed out within n rounds, independent of the other classes.
 PRIORITY_ROUND: Final = (
     *(Priority.CHILD,) * 3,
     Priority.CHANGED,
@@ -62,17 +62,17 @@ class ReadyQueue(Generic[K]):
 
     def pop(self) -> K | None:
         """Remove and return the next key; None if the queue is empty."""
-        for line in next(self._rotation):
-            if line:
-                key = line.popleft()
-                if line.removed:
-                    line.drop_removed()
+        for keys in next(self._rotation):
+            if keys:
+                key = keys.popleft()
+                if keys.removed:
+                    keys.drop_removed()
                 return key
         return None
 
     def __len__(self) -> int:
-        return sum(len(line) - line.removed.total() for line in self._by_priority.values())
+        return sum(len(keys) - keys.removed.total() for keys in self._by_priority.values())
 
     def _starting_with(self, first: Priority) -> tuple[LazyDeque[K], ...]:
-        others = [line for priority, line in self._by_priority.items() if priority != first]
+        others = [keys for priority, keys in self._by_priority.items() if priority != first]
         return (self._by_priority[first], *others)

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class QueueObserver(Protocol):
-    """Receives what happens in a queue; its methods are called synchronously."""
+    """Receives the events of a queue; its methods are called synchronously."""
 
     def added(self, key: Hashable, priority: Priority) -> None:
         """Called when a key that was not in the queue is added."""
@@ -45,7 +45,7 @@ class QueueClosedError(Exception):
 class WorkQueue(Generic[K]):
     """The queue of client-go with the priorities of controller-runtime, for one event loop.
 
-    At most one worker has a key. A key that is added meanwhile becomes ready once more after
+    At most one worker has a key. A key that is added meanwhile becomes ready again after
     `done`. `add` cancels a pending delay of the key.
     """
 

@@ -106,7 +106,7 @@ async def test_a_leader_whose_event_loop_is_blocked_ends_itself(
         leader = await election.wait_leader()
         leader.block_event_loop()
         await eventually(leader.has_ended)
-        assert "could not be given up in time" in await leader.log_text()
+        assert "did not stop in time" in await leader.log_text()
 
 
 @COUNTS

@@ -132,7 +132,7 @@ def test_an_object_that_cannot_be_kept_or_resumed_from_is_unreadable(
     ],
 )
 def test_a_line_that_is_no_event_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UndecodableError, match=r"a watch of notes\.tests\.local cannot be read"):
+    with pytest.raises(UndecodableError, match=r"a watch of notes\.tests\.local cannot be decoded"):
         decoder.decode_watch_event(bad)
 
 
@@ -197,7 +197,7 @@ async def test_a_text_that_is_not_utf8_does_not_spoil_its_list(decoder: Decoder[
     ],
 )
 async def test_an_answer_that_is_no_list_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UndecodableError, match=r"a list of notes\.tests\.local cannot be read"):
+    with pytest.raises(UndecodableError, match=r"a list of notes\.tests\.local cannot be decoded"):
         await decoder.decode_list(bad)
 
 
@@ -208,7 +208,9 @@ async def test_an_answer_that_is_no_list_cannot_be_read(decoder: Decoder[Note], 
     "bad", [b"", b"{}", msgspec.json.encode(a_bad_note("a", 1)), b'{"metadata":{"name":"\xff"}}']
 )
 def test_an_answer_that_is_no_object_cannot_be_read(decoder: Decoder[Note], bad: bytes) -> None:
-    with pytest.raises(UndecodableError, match=r"an object of notes\.tests\.local cannot be read"):
+    with pytest.raises(
+        UndecodableError, match=r"an object of notes\.tests\.local cannot be decoded"
+    ):
         decoder.decode_object(bad)
 
 

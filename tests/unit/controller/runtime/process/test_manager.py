@@ -329,7 +329,7 @@ def test_a_controller_needs_its_kind_first(
 
 def test_a_controller_name_is_used_once(manager: Manager) -> None:
     manager.controller("notes")
-    with pytest.raises(ValueError, match="there is a controller notes already"):
+    with pytest.raises(ValueError, match="the controller notes exists already"):
         manager.controller("notes")
 
 
