@@ -1,4 +1,4 @@
-"""Notes as a server sends them, in objects, watch lines and lists, at chosen versions."""
+"""Notes as a server sends them: in objects, watch lines and lists, at given versions."""
 
 from typing import Any
 
@@ -40,15 +40,17 @@ def deleted_change(name: str, version: int, uid: str = "") -> Change[Note]:
     return Change(new_note(name, version, uid), is_deleted=True, is_added=False)
 
 
-def undecodable(name: str, version: int, uid: str = "", *, gone: bool = False) -> UndecodableObject:
+def undecodable(
+    name: str, version: int, uid: str = "", *, is_deleted: bool = False
+) -> UndecodableObject:
     return UndecodableObject(
-        note_key(name), uid or f"uid-{name}", str(version), "not a number", gone
+        note_key(name), uid or f"uid-{name}", str(version), "not a number", is_deleted
     )
 
 
-def watch_line(kind: str, subject: Any) -> bytes:
+def watch_line(event_type: str, subject: Any) -> bytes:
     """Return one line of a watch."""
-    return msgspec.json.encode({"type": kind, "object": subject})
+    return msgspec.json.encode({"type": event_type, "object": subject})
 
 
 def added_line(name: str, version: int) -> bytes:
@@ -63,10 +65,10 @@ def deleted_line(name: str, version: int) -> bytes:
     return watch_line("DELETED", new_note(name, version))
 
 
-def undecodable_line(kind: str, name: str, version: int) -> bytes:
+def undecodable_line(event_type: str, name: str, version: int) -> bytes:
     """Return the watch line of a note whose size is not a number."""
     meta = {"namespace": "ns", "name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
-    return watch_line(kind, {"metadata": meta, "spec": {"size": "large"}})
+    return watch_line(event_type, {"metadata": meta, "spec": {"size": "large"}})
 
 
 def bookmark_line(version: int | str, initial_events_end: str | None = None) -> bytes:

@@ -9,21 +9,23 @@ class RecordingHandler:
     """Handler that records each notification as a line of text."""
 
     def __init__(self) -> None:
-        self.notices: list[ChangeNotification[Note]] = []
+        self.notifications: list[ChangeNotification[Note]] = []
 
-    def __call__(self, notice: ChangeNotification[Note]) -> None:
-        self.notices.append(notice)
+    def __call__(self, notification: ChangeNotification[Note]) -> None:
+        self.notifications.append(notification)
 
     @property
-    def notice_texts(self) -> list[str]:
-        return [notice_text(notice) for notice in self.notices]
+    def notification_texts(self) -> list[str]:
+        return [notification_text(notification) for notification in self.notifications]
 
 
-def notice_text(notice: ChangeNotification[Note]) -> str:
-    backlog = " (backlog)" if notice.is_backlog else ""
-    if notice.new is None:
-        assert notice.old is not None
-        return f"gone {note_and_version(notice.old)}{backlog}"
-    if notice.old is None:
-        return f"new {note_and_version(notice.new)}{backlog}"
-    return f"{note_and_version(notice.old)} became {note_and_version(notice.new)}{backlog}"
+def notification_text(notification: ChangeNotification[Note]) -> str:
+    backlog = " (backlog)" if notification.is_backlog else ""
+    if notification.new is None:
+        assert notification.old is not None
+        return f"gone {note_and_version(notification.old)}{backlog}"
+    if notification.old is None:
+        return f"new {note_and_version(notification.new)}{backlog}"
+    return (
+        f"{note_and_version(notification.old)} became {note_and_version(notification.new)}{backlog}"
+    )

@@ -1,4 +1,4 @@
-"""Tests of back-off: pauses grow to a limit, have jitter, and are reset only by elapsed time."""
+"""Tests of back-off: delays grow to a limit, have jitter, and are reset only by elapsed time."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from controller.runtime.cache.backoff import Backoff, BackoffParameters
 from tests.support.clocks.virtual_clock import VirtualClock
 
-RUNGS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
+STEPS = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 30.0]
 
 
 class NoRandomness(Random):
@@ -21,18 +21,18 @@ class NoRandomness(Random):
 
 def test_backoff_steps_double_up_to_half_a_minute() -> None:
     backoff = Backoff(VirtualClock(), NoRandomness())
-    assert [backoff.step() for _ in RUNGS] == RUNGS
+    assert [backoff.step() for _ in STEPS] == STEPS
 
 
 @given(st.integers())
 def test_a_backoff_step_has_jitter_of_one_to_two_times_its_base(seed: int) -> None:
     backoff = Backoff(VirtualClock(), Random(seed))
-    assert all(rung <= backoff.step() < 2 * rung for rung in RUNGS)
+    assert all(step <= backoff.step() < 2 * step for step in STEPS)
 
 
-def test_two_clients_do_not_wait_alike() -> None:
-    one, other = (Backoff(VirtualClock(), Random(seed)) for seed in (1, 2))
-    assert [one.step() for _ in RUNGS] != [other.step() for _ in RUNGS]
+def test_two_clients_wait_for_different_times() -> None:
+    first, second = (Backoff(VirtualClock(), Random(seed)) for seed in (1, 2))
+    assert [first.step() for _ in STEPS] != [second.step() for _ in STEPS]
 
 
 @pytest.mark.parametrize(("seconds", "next_step"), [(120.0, 1.6), (120.1, 0.8)])
@@ -65,8 +65,8 @@ def test_the_next_reset_is_two_minutes_after_the_last_reset() -> None:
 
 
 def test_the_backoff_parameters_are_configurable() -> None:
-    ladder = BackoffParameters(
+    parameters = BackoffParameters(
         initial_seconds=0.01, factor=3.0, max_seconds=0.05, reset_after_seconds=1.0
     )
-    backoff = Backoff(VirtualClock(), NoRandomness(), ladder)
+    backoff = Backoff(VirtualClock(), NoRandomness(), parameters)
     assert [backoff.step() for _ in range(4)] == [0.01, 0.03, 0.05, 0.05]

@@ -56,22 +56,22 @@ def cluster_wide() -> Cache[Note]:
 class TestEitherLayout:
     @pytest.fixture
     def cache(self, layout: str, request: pytest.FixtureRequest) -> Cache[Note]:
-        chosen: Cache[Note] = request.getfixturevalue(layout)
-        return chosen
+        cache: Cache[Note] = request.getfixturevalue(layout)
+        return cache
 
-    def test_an_object_is_found_by_its_key(self, cache: Cache[Note]) -> None:
-        found = cache.get(ObjectKey("blue", "b"))
-        assert found is not None
-        assert found.spec.size == 1
+    def test_the_cache_returns_an_object_by_its_key(self, cache: Cache[Note]) -> None:
+        note = cache.get(ObjectKey("blue", "b"))
+        assert note is not None
+        assert note.spec.size == 1
         assert cache.get(ObjectKey("red", "b")) is None
 
-    def test_all_objects_are_those_of_all_namespaces(self, cache: Cache[Note]) -> None:
+    def test_the_cache_lists_the_objects_of_all_namespaces(self, cache: Cache[Note]) -> None:
         assert names(cache.all()) == ["a", "b"]
 
-    def test_the_objects_of_one_namespace_are_listed(self, cache: Cache[Note]) -> None:
+    def test_the_cache_lists_the_objects_of_one_namespace(self, cache: Cache[Note]) -> None:
         assert names(cache.all("blue")) == ["b"]
 
-    def test_an_index_is_read_in_one_namespace(self, cache: Cache[Note]) -> None:
+    def test_the_cache_reads_an_index_in_one_namespace(self, cache: Cache[Note]) -> None:
         assert names(cache.by_index("blue", "size", "1")) == ["b"]
         assert cache.by_index("red", "size", "1") == []
 
@@ -83,10 +83,10 @@ class TestEitherLayout:
             await run_ready_tasks()
             for task in tasks:
                 task.cancel()
-        assert handler.notice_texts == ["new a@1 (backlog)"]
+        assert handler.notification_texts == ["new a@1 (backlog)"]
 
 
-def test_a_namespace_that_is_not_watched_has_no_list(per_namespace: Cache[Note]) -> None:
+def test_an_unwatched_namespace_cannot_be_listed(per_namespace: Cache[Note]) -> None:
     with pytest.raises(KeyError, match="green"):
         per_namespace.all("green")
     assert per_namespace.get(ObjectKey("green", "a")) is None

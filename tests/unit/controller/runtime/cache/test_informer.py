@@ -1,4 +1,4 @@
-"""Tests of the informer: its store, its notifications, and the product's own writes."""
+"""Tests of the informer: its store, its notifications, and the results of our own writes."""
 
 import asyncio
 import gc
@@ -41,11 +41,9 @@ def registry() -> CollectorRegistry:
 
 @pytest.fixture
 def informer(clock: VirtualClock, registry: CollectorRegistry) -> Informer[Note]:
-    """Return an informer whose server never answers: the tests pass the changes to it."""
-    randomness = Random(7)
-    return Informer(
-        ScriptedSource(clock), WatchScope(NOTES), InformerMetrics(registry), clock, randomness
-    )
+    """Return an informer whose server never responds: the tests pass the changes to it."""
+    rng = Random(7)
+    return Informer(ScriptedSource(clock), WatchScope(NOTES), InformerMetrics(registry), clock, rng)
 
 
 @pytest.fixture
@@ -68,10 +66,10 @@ async def delivering(informer: Informer[Note]) -> AsyncIterator[None]:
             task.cancel()
 
 
-async def delivered(informer: Informer[Note], told: RecordingHandler) -> list[str]:
+async def delivered(informer: Informer[Note], handler: RecordingHandler) -> list[str]:
     async with delivering(informer):
         pass
-    return told.notice_texts
+    return handler.notification_texts
 
 
 def stored(informer: Informer[Note]) -> list[str]:
@@ -109,7 +107,7 @@ async def test_a_second_list_delivers_only_deleted_and_new_objects(
     assert (await delivered(informer, recorder))[3:] == ["gone c@3", "new d@15", "b@2 became b@12"]
 
 
-async def test_versions_that_cannot_be_compared_are_taken_as_they_come(
+async def test_states_with_non_numeric_versions_are_stored_in_order_of_arrival(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing("x", new_note("a", "p"), new_note("b", "q")))
@@ -120,16 +118,16 @@ async def test_versions_that_cannot_be_compared_are_taken_as_they_come(
     assert "gone b@q" in await delivered(informer, recorder)
 
 
-async def test_a_handler_never_sees_a_store_older_than_its_notice(
+async def test_a_handler_never_reads_a_store_older_than_its_notification(
     informer: Informer[Note],
 ) -> None:
-    seen: list[list[str]] = []
-    informer.subscribe(lambda _: seen.append(stored(informer)))
+    store_contents: list[list[str]] = []
+    informer.subscribe(lambda _: store_contents.append(stored(informer)))
     async with delivering(informer):
         informer.replace(listing(10, new_note("a", 1)))
         await run_ready_tasks()
         informer.replace(listing(20, new_note("b", 11), new_note("c", 12)))
-    assert seen == [["a@1"], *[["b@11", "c@12"]] * 3]
+    assert store_contents == [["a@1"], *[["b@11", "c@12"]] * 3]
 
 
 async def test_the_informer_is_synced_once_the_store_holds_the_initial_list(
@@ -142,7 +140,7 @@ async def test_the_informer_is_synced_once_the_store_holds_the_initial_list(
         informer.replace(listing(10))
 
 
-async def test_a_gauge_says_how_many_objects_there_are(
+async def test_the_object_gauge_has_the_number_of_stored_objects(
     informer: Informer[Note], registry: CollectorRegistry
 ) -> None:
     def count() -> float | None:
@@ -170,7 +168,7 @@ async def test_an_object_recreated_between_lists_is_delivered_as_an_update(
     informer.replace(listing(10, new_note("a", 1, "first")))
     informer.replace(listing(20, new_note("a", 12, "second")))
     assert (await delivered(informer, recorder))[1:] == ["a@1 became a@12"]
-    old, new = recorder.notices[-1].old, recorder.notices[-1].new
+    old, new = recorder.notifications[-1].old, recorder.notifications[-1].new
     assert old is not None
     assert new is not None
     assert (old.metadata.uid, new.metadata.uid) == ("first", "second")
@@ -184,7 +182,7 @@ async def test_a_delete_of_an_unknown_object_is_not_delivered(
     assert await delivered(informer, recorder) == []
 
 
-async def test_a_list_that_is_older_than_the_last_one_means_that_history_went_back(
+async def test_a_list_older_than_the_last_version_replaces_the_whole_store(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     """Check a cluster restored from a backup: the changes after the list's version are undone."""
@@ -204,7 +202,7 @@ async def test_a_list_that_is_older_than_the_last_one_means_that_history_went_ba
     ]
 
 
-async def test_history_can_go_back_to_before_an_event_that_could_not_be_read(
+async def test_a_restored_backup_may_be_older_than_an_undecodable_event(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10))
@@ -215,7 +213,7 @@ async def test_history_can_go_back_to_before_an_event_that_could_not_be_read(
 
 
 @pytest.mark.parametrize(
-    ("scope", "kind", "namespace", "belongs"),
+    ("scope", "kind", "namespace", "is_responsible"),
     [
         (WatchScope(NOTES), NOTES, "x", True),
         (WatchScope(NOTES, "x"), NOTES, "x", True),
@@ -223,20 +221,21 @@ async def test_history_can_go_back_to_before_an_event_that_could_not_be_read(
         (WatchScope(NOTES), CONFIG_MAPS, "x", False),
     ],
 )
-async def test_an_informer_knows_what_belongs_into_it(
-    scope: WatchScope[Note], kind: object, namespace: str, belongs: bool, clock: VirtualClock
+async def test_an_informer_is_responsible_for_its_kind_and_namespace(
+    scope: WatchScope[Note], kind: object, namespace: str, is_responsible: bool, clock: VirtualClock
 ) -> None:
-    metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
-    informer = Informer(ScriptedSource(clock), scope, metrics, clock, randomness)
-    assert informer.is_responsible_for(kind, namespace) is belongs  # type: ignore[arg-type] # any kind
+    metrics, rng = InformerMetrics(CollectorRegistry()), Random(7)
+    informer = Informer(ScriptedSource(clock), scope, metrics, clock, rng)
+    result = informer.is_responsible_for(kind, namespace)  # type: ignore[arg-type] # any kind
+    assert result is is_responsible
 
 
 async def test_the_informer_measures_how_long_the_server_has_been_silent(
     clock: VirtualClock,
 ) -> None:
     source = ScriptedSource(clock).add_lists(listing(10))
-    metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
-    informer: Informer[Note] = Informer(source, WatchScope(NOTES), metrics, clock, randomness)
+    metrics, rng = InformerMetrics(CollectorRegistry()), Random(7)
+    informer: Informer[Note] = Informer(source, WatchScope(NOTES), metrics, clock, rng)
     assert informer.silent_seconds() == float("inf")
     async with delivering(informer):
         await clock.advance(7)
@@ -268,7 +267,7 @@ async def test_events_older_than_an_own_write_are_not_delivered(
     assert (await delivered(informer, recorder))[1:] == ["a@1 became a@13", "a@13 became a@14"]
 
 
-async def test_an_own_write_that_the_watch_has_passed_is_not_delivered(
+async def test_the_result_of_an_own_write_that_the_watch_already_reported_is_ignored(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     """Check an own write whose object another client deleted before the writing task continued."""
@@ -291,7 +290,7 @@ async def test_a_list_older_than_an_own_write_neither_removes_nor_overwrites_it(
     assert len(await delivered(informer, recorder)) == 3
 
 
-async def test_a_list_newer_than_an_own_write_is_the_truth(
+async def test_a_list_newer_than_an_own_write_replaces_it(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -343,7 +342,7 @@ async def test_events_from_before_an_own_delete_do_not_bring_the_object_back(
     assert stored(informer) == []
 
 
-async def test_an_own_delete_is_not_forgotten_because_an_older_list_cannot_be_read(
+async def test_an_own_delete_is_remembered_after_an_older_undecodable_list(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -353,7 +352,7 @@ async def test_an_own_delete_is_not_forgotten_because_an_older_list_cannot_be_re
     assert stored(informer) == []
 
 
-async def test_an_object_deleted_before_it_was_seen_does_not_appear(
+async def test_an_object_that_we_deleted_before_its_first_event_is_not_stored(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -390,7 +389,7 @@ async def test_a_watch_that_lags_behind_several_own_recreations_delivers_none_of
     assert await delivered(informer, recorder) == ["new a@11", "gone a@11", "new a@13", "gone a@13"]
 
 
-async def test_a_list_from_before_an_own_life_of_a_name_does_not_make_it_forgotten(
+async def test_an_own_delete_is_remembered_after_a_list_from_before_the_create(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10))
@@ -401,7 +400,7 @@ async def test_a_list_from_before_an_own_life_of_a_name_does_not_make_it_forgott
     assert stored(informer) == []
 
 
-async def test_a_delete_of_a_predecessor_does_not_remove_what_we_made_since(
+async def test_a_delete_event_of_an_old_object_does_not_remove_our_recreated_object(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
@@ -411,7 +410,7 @@ async def test_a_delete_of_a_predecessor_does_not_remove_what_we_made_since(
     assert (await delivered(informer, recorder))[1:] == ["a@1 became a@12"]
 
 
-async def test_an_answer_that_does_not_say_what_was_deleted_changes_nothing(
+async def test_a_delete_response_without_a_uid_changes_nothing(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -427,7 +426,7 @@ def event_first(informer: Informer[Note], name: str) -> None:
     informer.observe_delete(note_key(name), f"uid-{name}")
 
 
-def answer_first(informer: Informer[Note], name: str) -> None:
+def response_first(informer: Informer[Note], name: str) -> None:
     informer.handle_change(put_change(new_note(name, 11)))
     informer.observe_delete(note_key(name), f"uid-{name}")
     informer.handle_change(deleted_change(name, 12))
@@ -439,8 +438,8 @@ def list_first(informer: Informer[Note], name: str) -> None:
     informer.observe_delete(note_key(name), f"uid-{name}")
 
 
-@pytest.mark.parametrize("order", [event_first, answer_first, list_first])
-async def test_own_deletes_are_not_remembered_for_ever(
+@pytest.mark.parametrize("order", [event_first, response_first, list_first])
+async def test_completed_own_deletes_are_forgotten(
     informer: Informer[Note], order: Callable[[Informer[Note], str], None]
 ) -> None:
     informer.replace(listing(10))
@@ -456,19 +455,19 @@ def reports(registry: CollectorRegistry) -> float:
     return registry.get_sample_value("informer_unreadable_total", {"resource": str(NOTES)}) or 0
 
 
-async def test_an_object_that_cannot_be_read_is_reported_once_a_version(
+async def test_an_undecodable_object_is_reported_once_per_version(
     informer: Informer[Note], registry: CollectorRegistry
 ) -> None:
-    bad: ObjectList[Note] = ObjectList([], "10", "", (undecodable("a", 1),))
-    informer.replace(bad)
-    informer.replace(bad)
+    object_list: ObjectList[Note] = ObjectList([], "10", "", (undecodable("a", 1),))
+    informer.replace(object_list)
+    informer.replace(object_list)
     informer.handle_undecodable(undecodable("a", 1))
     assert reports(registry) == 1
     informer.handle_undecodable(undecodable("a", 11))
     assert reports(registry) == 2
 
 
-async def test_the_last_state_that_could_be_read_stays(
+async def test_the_last_decodable_state_of_an_object_stays_stored(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
@@ -478,7 +477,7 @@ async def test_the_last_state_that_could_be_read_stays(
     assert (await delivered(informer, recorder))[1:] == []
 
 
-async def test_an_unreadable_successor_does_not_keep_its_predecessor_alive(
+async def test_an_object_recreated_as_an_undecodable_one_is_removed(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
@@ -487,22 +486,22 @@ async def test_an_unreadable_successor_does_not_keep_its_predecessor_alive(
     assert (await delivered(informer, recorder))[1:] == ["gone a@1"]
 
 
-async def test_an_object_that_became_unreadable_can_still_go(
+async def test_an_object_that_became_undecodable_can_still_be_deleted(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, new_note("a", 1)))
     informer.handle_undecodable(undecodable("a", 11))
-    informer.handle_undecodable(undecodable("a", 12, gone=True))
+    informer.handle_undecodable(undecodable("a", 12, is_deleted=True))
     assert stored(informer) == []
     assert (await delivered(informer, recorder))[1:] == ["gone a@1"]
 
 
-async def test_an_unreadable_delete_of_a_predecessor_does_not_remove_what_we_made_since(
+async def test_an_undecodable_delete_event_of_an_old_object_does_not_remove_our_recreated_object(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10, new_note("a", 1, "first")))
     informer.observe_write(new_note("a", 12, "second"))
-    informer.handle_undecodable(undecodable("a", 11, "first", gone=True))
+    informer.handle_undecodable(undecodable("a", 11, "first", is_deleted=True))
     assert stored(informer) == ["a@12"]
 
 
@@ -510,11 +509,11 @@ async def test_the_report_of_an_undecodable_object_is_forgotten_with_it(
     informer: Informer[Note],
 ) -> None:
     informer.replace(listing(10))
-    for name in ("readable again", "gone unread", "gone", "not listed"):
+    for name in ("decodable again", "deleted undecodable", "deleted", "not listed"):
         informer.handle_undecodable(undecodable(name, 11))
-    informer.handle_change(put_change(new_note("readable again", 12)))
-    informer.handle_undecodable(undecodable("gone unread", 13, gone=True))
-    informer.handle_change(deleted_change("gone", 14))
+    informer.handle_change(put_change(new_note("decodable again", 12)))
+    informer.handle_undecodable(undecodable("deleted undecodable", 13, is_deleted=True))
+    informer.handle_change(deleted_change("deleted", 14))
     assert list(informer._reported_versions) == [note_key("not listed")]
     informer.replace(listing(20))
     assert len(informer._reported_versions) == 0
@@ -531,10 +530,10 @@ async def test_a_late_handler_first_gets_all_existing_objects(
         informer.replace(listing(10, new_note("a", 1), new_note("b", 2)))
         informer.subscribe(late)
         informer.handle_change(put_change(new_note("a", 11)))
-    assert late.notice_texts == ["new a@1 (backlog)", "new b@2 (backlog)", "a@1 became a@11"]
+    assert late.notification_texts == ["new a@1 (backlog)", "new b@2 (backlog)", "a@1 became a@11"]
 
 
-async def test_changes_found_by_a_later_list_are_no_backlog(
+async def test_changes_in_a_later_list_are_not_backlog(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10))
@@ -558,50 +557,50 @@ def handler_errors(registry: CollectorRegistry) -> float | None:
     return registry.get_sample_value("informer_handler_errors_total", {"resource": str(NOTES)})
 
 
-async def test_a_handler_that_raises_loses_that_notice_and_nothing_else(
+async def test_a_handler_that_raises_loses_only_that_notification(
     informer: Informer[Note], recorder: RecordingHandler, registry: CollectorRegistry
 ) -> None:
-    heard = RecordingHandler()
+    handler = RecordingHandler()
 
-    def fragile(notice: ChangeNotification[Note]) -> None:
-        if notice.old is None:
-            raise RuntimeError("cannot take new ones")
-        heard(notice)
+    def failing(notification: ChangeNotification[Note]) -> None:
+        if notification.old is None:
+            raise RuntimeError("cannot handle new objects")
+        handler(notification)
 
-    informer.subscribe(fragile)
+    informer.subscribe(failing)
     informer.replace(listing(10, new_note("a", 1)))
     informer.handle_change(put_change(new_note("a", 11)))
     assert await delivered(informer, recorder) == ["new a@1 (backlog)", "a@1 became a@11"]
-    assert heard.notice_texts == ["a@1 became a@11"]
+    assert handler.notification_texts == ["a@1 became a@11"]
     assert handler_errors(registry) == 1
 
 
-async def test_a_handler_whose_own_work_was_cancelled_goes_on_with_the_next_notice(
+async def test_a_handler_that_awaits_a_cancelled_task_receives_the_next_notification(
     informer: Informer[Note],
 ) -> None:
-    heard = RecordingHandler()
+    handler = RecordingHandler()
 
-    async def waits_for_what_was_cancelled(notice: ChangeNotification[Note]) -> None:
-        if notice.old is None:
+    async def awaits_cancelled_task(notification: ChangeNotification[Note]) -> None:
+        if notification.old is None:
             work: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             work.cancel()
             await work
-        heard(notice)
+        handler(notification)
 
-    informer.subscribe(waits_for_what_was_cancelled)
+    informer.subscribe(awaits_cancelled_task)
     informer.replace(listing(10, new_note("a", 1)))
     informer.handle_change(put_change(new_note("a", 11)))
-    assert await delivered(informer, heard) == ["a@1 became a@11"]
+    assert await delivered(informer, handler) == ["a@1 became a@11"]
 
 
-async def test_a_slow_handler_gets_all_notices_in_order_and_blocks_no_other_handler(
+async def test_a_slow_handler_receives_all_notifications_in_order_and_blocks_no_other_handler(
     informer: Informer[Note], recorder: RecordingHandler, clock: VirtualClock
 ) -> None:
-    heard = RecordingHandler()
+    handler = RecordingHandler()
 
-    async def slow(notice: ChangeNotification[Note]) -> None:
+    async def slow(notification: ChangeNotification[Note]) -> None:
         await clock.sleep(1)
-        heard(notice)
+        handler(notification)
 
     subscription = informer.subscribe(slow)
     async with delivering(informer):
@@ -609,24 +608,24 @@ async def test_a_slow_handler_gets_all_notices_in_order_and_blocks_no_other_hand
         for version in range(11, 16):
             informer.handle_change(put_change(new_note("a", version)))
         await run_ready_tasks()
-        assert len(recorder.notice_texts) == 5
-        assert (heard.notice_texts, len(subscription)) == ([], 4)
+        assert len(recorder.notification_texts) == 5
+        assert (handler.notification_texts, len(subscription)) == ([], 4)
         await clock.advance(5)
-    assert heard.notice_texts == recorder.notice_texts
+    assert handler.notification_texts == recorder.notification_texts
 
 
-async def test_a_flood_of_notices_leaves_the_loop_its_turn(
+async def test_many_notifications_do_not_block_the_event_loop(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     informer.replace(listing(10, *(new_note(f"n{number}", 1) for number in range(1000))))
-    seen: list[int] = []
+    counts: list[int] = []
     async with asyncio.TaskGroup() as group:
         task = group.create_task(informer.run())
-        while len(recorder.notices) < 1000:
-            seen.append(len(recorder.notices))
+        while len(recorder.notifications) < 1000:
+            counts.append(len(recorder.notifications))
             await asyncio.sleep(0)
         task.cancel()
-    assert len(seen) > 5
+    assert len(counts) > 5
 
 
 @asynccontextmanager
@@ -635,7 +634,7 @@ async def waiting_for(subscription: Subscription[Note]) -> AsyncIterator[asyncio
         yield group.create_task(subscription.synced())
 
 
-async def test_a_handler_is_synced_once_it_has_seen_the_initial_list(
+async def test_a_handler_is_synced_after_it_received_the_initial_list(
     informer: Informer[Note], clock: VirtualClock
 ) -> None:
     async def slow(_: ChangeNotification[Note]) -> None:
@@ -650,7 +649,7 @@ async def test_a_handler_is_synced_once_it_has_seen_the_initial_list(
         assert synced.done()
 
 
-async def test_a_handler_of_nothing_is_synced_at_once(
+async def test_a_handler_of_an_empty_list_is_synced_at_once(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     """Check that the block ends: it waits until the handler is synced."""
@@ -659,7 +658,7 @@ async def test_a_handler_of_nothing_is_synced_at_once(
         informer.replace(listing(10))
 
 
-async def test_a_handler_that_raises_on_the_initial_list_is_synced_all_the_same(
+async def test_a_handler_that_raises_on_the_initial_list_becomes_synced(
     informer: Informer[Note],
 ) -> None:
     """Check that the block ends: it waits until the handler is synced."""
@@ -672,37 +671,37 @@ async def test_a_handler_that_raises_on_the_initial_list_is_synced_all_the_same(
         informer.replace(listing(10, new_note("a", 1)))
 
 
-async def test_endless_changes_do_not_keep_a_handler_from_being_synced(
+async def test_a_handler_becomes_synced_during_endless_changes(
     informer: Informer[Note], clock: VirtualClock
 ) -> None:
-    async def as_slow_as_the_news(notice: ChangeNotification[Note]) -> None:
+    async def as_slow_as_the_changes(notification: ChangeNotification[Note]) -> None:
         await clock.sleep(1)
-        assert notice.new is not None
-        version = int(notice.new.metadata.resource_version)
+        assert notification.new is not None
+        version = int(notification.new.metadata.resource_version)
         informer.handle_change(put_change(new_note("a", version + 10)))
 
-    subscription = informer.subscribe(as_slow_as_the_news)
+    subscription = informer.subscribe(as_slow_as_the_changes)
     async with delivering(informer), waiting_for(subscription) as synced:
         informer.replace(listing(10, new_note("a", 1)))
         await clock.advance(5)
         assert synced.done()
 
 
-async def test_notices_pending_at_the_stop_are_dropped_without_error(
+async def test_notifications_pending_at_the_stop_are_dropped_without_error(
     informer: Informer[Note], clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
-    heard = RecordingHandler()
+    handler = RecordingHandler()
 
-    async def slow(notice: ChangeNotification[Note]) -> None:
+    async def slow(notification: ChangeNotification[Note]) -> None:
         await clock.sleep(1)
-        heard(notice)
+        handler(notification)
 
     informer.subscribe(slow)
     informer.replace(listing(10, new_note("a", 1), new_note("b", 2)))
     async with delivering(informer):
         pass
     await clock.advance(10)
-    assert heard.notice_texts == []
+    assert handler.notification_texts == []
     assert handler_errors(registry) == 0
 
 
@@ -710,10 +709,10 @@ async def test_notices_pending_at_the_stop_are_dropped_without_error(
 async def test_a_handler_that_ignores_its_cancellation_does_not_block_the_stop(
     informer: Informer[Note], reaction: Exception | None
 ) -> None:
-    heard: list[str] = []
+    received: list[str] = []
 
     async def stubborn(_: ChangeNotification[Note]) -> None:
-        heard.append("a notice")
+        received.append("a notification")
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -725,10 +724,10 @@ async def test_a_handler_that_ignores_its_cancellation_does_not_block_the_stop(
     async with asyncio.timeout(60):
         async with delivering(informer):
             pass
-    assert heard == ["a notice"]
+    assert received == ["a notification"]
 
 
-async def test_a_subscriber_that_comes_after_the_end_leaves_nothing_running(
+async def test_a_subscription_after_the_stop_starts_no_task(
     informer: Informer[Note], recorder: RecordingHandler
 ) -> None:
     async with delivering(informer):
@@ -736,4 +735,4 @@ async def test_a_subscriber_that_comes_after_the_end_leaves_nothing_running(
     informer.subscribe(recorder)
     gc.collect()  # a delivery that was started but never awaited would be a warning here
     await run_ready_tasks()
-    assert recorder.notice_texts == ["new a@1 (backlog)"]
+    assert recorder.notification_texts == ["new a@1 (backlog)"]

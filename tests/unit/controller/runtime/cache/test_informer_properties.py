@@ -40,11 +40,11 @@ class Entry:
     name: str
     version: int
     uid: str
-    gone: bool
+    is_delete: bool
 
     @property
     def event(self) -> Change[Note]:
-        if self.gone:
+        if self.is_delete:
             return deleted_change(self.name, self.version, self.uid)
         return put_change(new_note(self.name, self.version, self.uid))
 
@@ -60,10 +60,10 @@ class History:
     def put(self, name: str) -> Entry:
         before = self.at(self.version).get(name)
         uid = before.uid if before else f"{name}-{next(self._uids)}"
-        return self._add(name, uid, gone=False)
+        return self._add(name, uid, is_delete=False)
 
     def delete(self, name: str) -> Entry:
-        return self._add(name, self.at(self.version)[name].uid, gone=True)
+        return self._add(name, self.at(self.version)[name].uid, is_delete=True)
 
     def restore(self, version: int) -> None:
         """Restore a backup: remove all changes after the version."""
@@ -72,39 +72,39 @@ class History:
 
     def at(self, version: int) -> dict[str, Entry]:
         """Return the objects that existed at a version."""
-        alive: dict[str, Entry] = {}
+        objects: dict[str, Entry] = {}
         for entry in self.entries:
             if entry.version <= version:
-                alive.pop(entry.name, None)
-                if not entry.gone:
-                    alive[entry.name] = entry
-        return alive
+                objects.pop(entry.name, None)
+                if not entry.is_delete:
+                    objects[entry.name] = entry
+        return objects
 
     def after(self, version: int) -> list[Entry]:
         return [entry for entry in self.entries if entry.version > version]
 
-    def _add(self, name: str, uid: str, *, gone: bool) -> Entry:
+    def _add(self, name: str, uid: str, *, is_delete: bool) -> Entry:
         self.version += 2
-        entry = Entry(name, self.version, uid, gone)
+        entry = Entry(name, self.version, uid, is_delete)
         self.entries.append(entry)
         return entry
 
 
-class NoticeReplica:
+class NotificationReplica:
     """Copy of the objects built from notifications alone; each notification must fit the copy."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Note] = {}
 
-    def __call__(self, notice: ChangeNotification[Note]) -> None:
-        known = notice.new or notice.old
-        assert known is not None
-        name = known.metadata.name
-        assert (notice.old is None) == (name not in self.objects), f"{name}: {notice}"
-        if notice.new is None:
+    def __call__(self, notification: ChangeNotification[Note]) -> None:
+        state = notification.new or notification.old
+        assert state is not None
+        name = state.metadata.name
+        assert (notification.old is None) == (name not in self.objects), f"{name}: {notification}"
+        if notification.new is None:
             del self.objects[name]
         else:
-            self.objects[name] = notice.new
+            self.objects[name] = notification.new
 
 
 class InformerMachine(RuleBasedStateMachine):
@@ -121,12 +121,12 @@ class InformerMachine(RuleBasedStateMachine):
             Random(7),
         )
         self.history = History()
-        self.replica = NoticeReplica()
+        self.replica = NotificationReplica()
         self.subscription = self.informer.subscribe(self.replica)
         self.position: int | None = None
-        self.unanswered: list[Entry] = []
-        self.answered: dict[str, int] = {}
-        self.deleted_unseen: dict[str, int] = {}
+        self.pending_writes: list[Entry] = []
+        self.written_versions: dict[str, int] = {}
+        self.unseen_deletes: dict[str, int] = {}
 
     # The server and other clients.
 
@@ -139,50 +139,50 @@ class InformerMachine(RuleBasedStateMachine):
         if name in self.history.at(self.history.version):
             self.history.delete(name)
 
-    # Own writes, whose response comes at once or later.
+    # Own writes, whose response arrives at once or later.
 
     @rule(name=A_NAME)
     def we_put(self, name: str) -> None:
-        self._answer(self.history.put(name))
+        self._respond(self.history.put(name))
 
     @rule(name=A_NAME)
-    def we_delete_what_we_see(self, name: str) -> None:
+    def we_delete_a_cached_object(self, name: str) -> None:
         """Delete an object on the condition that it is still the cached one, like a reconciler."""
-        seen = self.informer.store.get(note_key(name))
-        there = self.history.at(self.history.version).get(name)
-        if seen is not None and there is not None and seen.metadata.uid == there.uid:
-            self._answer(self.history.delete(name))
+        cached = self.informer.store.get(note_key(name))
+        existing = self.history.at(self.history.version).get(name)
+        if cached is not None and existing is not None and cached.metadata.uid == existing.uid:
+            self._respond(self.history.delete(name))
 
     @rule(name=A_NAME, put=st.booleans())
-    def we_write_and_the_answer_takes_its_time(self, name: str, put: bool) -> None:
+    def we_write_and_the_response_is_delayed(self, name: str, put: bool) -> None:
         if put or name not in self.history.at(self.history.version):
-            self.unanswered.append(self.history.put(name))
+            self.pending_writes.append(self.history.put(name))
         else:
-            self.unanswered.append(self.history.delete(name))
+            self.pending_writes.append(self.history.delete(name))
 
-    @precondition(lambda self: self.unanswered)
+    @precondition(lambda self: self.pending_writes)
     @rule(data=st.data())
-    def a_late_answer_comes(self, data: st.DataObject) -> None:
-        entry = data.draw(st.sampled_from(self.unanswered))
-        self.unanswered.remove(entry)
-        self._answer(entry)
-        if entry.gone:
-            self.deleted_unseen[entry.name] = entry.version
+    def a_delayed_response_arrives(self, data: st.DataObject) -> None:
+        entry = data.draw(st.sampled_from(self.pending_writes))
+        self.pending_writes.remove(entry)
+        self._respond(entry)
+        if entry.is_delete:
+            self.unseen_deletes[entry.name] = entry.version
 
     # The watch and lists.
 
     @rule(data=st.data())
-    def a_list_comes(self, data: st.DataObject) -> None:
+    def a_list_arrives(self, data: st.DataObject) -> None:
         """List at a version not older than the watch; the first list may have any age."""
         oldest = 5 if self.position is None else self.position
         version = data.draw(st.integers(oldest, self.history.version))
         self._list(version)
 
     @precondition(lambda self: self.position is not None)
-    @rule(most=st.integers(1, 5))
-    def the_watch_tells(self, most: int) -> None:
+    @rule(max_count=st.integers(1, 5))
+    def the_watch_reports(self, max_count: int) -> None:
         assert self.position is not None
-        for entry in self.history.after(self.position)[:most]:
+        for entry in self.history.after(self.position)[:max_count]:
             self.informer.handle_change(entry.event)
             self.position = entry.version
 
@@ -191,23 +191,23 @@ class InformerMachine(RuleBasedStateMachine):
     def the_cluster_is_restored_from_a_backup(self, data: st.DataObject) -> None:
         assert self.position is not None
         self.history.restore(data.draw(st.integers(5, self.position - 1)))
-        self.unanswered.clear()
-        self.answered.clear()
-        self.deleted_unseen.clear()
+        self.pending_writes.clear()
+        self.written_versions.clear()
+        self.unseen_deletes.clear()
         self._list(self.history.version)
 
     # Invariants.
 
     @invariant()
-    def notices_and_store_agree(self) -> None:
+    def notifications_and_store_agree(self) -> None:
         while self.subscription._pending:
             self.replica(self.subscription._pending.popleft())
-        held = {note.metadata.name: note for note in self.informer.store.all()}
-        assert self.replica.objects == held
+        stored = {note.metadata.name: note for note in self.informer.store.all()}
+        assert self.replica.objects == stored
 
     @invariant()
-    def nobody_reads_what_was_before_an_own_write(self) -> None:
-        """Check each object: its state is that of the watch, or of a later answered own write.
+    def no_state_is_older_than_an_own_write(self) -> None:
+        """Check each object: its state is that of the watch, or of a later completed own write.
 
         An older object may reappear only after an own delete of an object that was not in the
         cache.
@@ -215,28 +215,28 @@ class InformerMachine(RuleBasedStateMachine):
         if self.position is None:
             return
         for name in NAMES:
-            if self.position < self.deleted_unseen.get(name, 0):
+            if self.position < self.unseen_deletes.get(name, 0):
                 continue
-            moment = max(self.position, self.answered.get(name, 0))
-            expected = self.history.at(moment).get(name)
-            found = self.informer.store.get(note_key(name))
-            version = None if found is None else int(found.metadata.resource_version)
-            assert version == (expected and expected.version), f"{name} at {moment}"
+            version = max(self.position, self.written_versions.get(name, 0))
+            expected = self.history.at(version).get(name)
+            stored = self.informer.store.get(note_key(name))
+            stored_version = None if stored is None else int(stored.metadata.resource_version)
+            assert stored_version == (expected and expected.version), f"{name} at {version}"
 
     def teardown(self) -> None:
         """Check that all copies equal the server's objects after everything was delivered."""
         if self.position is None:
             self._list(self.history.version)
-        for entry in self.unanswered:
-            self._answer(entry)
-        self.the_watch_tells(len(self.history.entries) + 1)
-        self.notices_and_store_agree()
-        held = {
+        for entry in self.pending_writes:
+            self._respond(entry)
+        self.the_watch_reports(len(self.history.entries) + 1)
+        self.notifications_and_store_agree()
+        stored = {
             note.metadata.name: int(note.metadata.resource_version)
             for note in self.informer.store.all()
         }
-        there = self.history.at(self.history.version)
-        assert held == {name: entry.version for name, entry in there.items()}
+        existing = self.history.at(self.history.version)
+        assert stored == {name: entry.version for name, entry in existing.items()}
 
     def _list(self, version: int) -> None:
         items = [
@@ -246,9 +246,11 @@ class InformerMachine(RuleBasedStateMachine):
         self.informer.replace(ObjectList(items, str(version)))
         self.position = version
 
-    def _answer(self, entry: Entry) -> None:
-        self.answered[entry.name] = max(self.answered.get(entry.name, 0), entry.version)
-        if entry.gone:
+    def _respond(self, entry: Entry) -> None:
+        self.written_versions[entry.name] = max(
+            self.written_versions.get(entry.name, 0), entry.version
+        )
+        if entry.is_delete:
             self.informer.observe_delete(note_key(entry.name), entry.uid)
         else:
             self.informer.observe_write(new_note(entry.name, entry.version, entry.uid))

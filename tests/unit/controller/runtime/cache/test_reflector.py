@@ -44,7 +44,7 @@ BEFORE_A_STEP, A_STEP = 0.79, 0.82
 EXPIRED = ExpiredError("too old", status=410)
 TOO_LARGE = ResourceVersionTooLargeError("not there yet", status=504)
 THROTTLED = ThrottledError("later", status=429)
-REFUSED = ConnectRefusedError("nobody listens")
+REFUSED = ConnectRefusedError("connection refused")
 FORBIDDEN = ForbiddenError("not yours", status=403)
 FAILED = ServerError("broken", status=500)
 INVALID = InvalidError("sendInitialEvents is forbidden", status=422)
@@ -81,9 +81,9 @@ def reflecting(
 
     @asynccontextmanager
     async def run(**scope: Any) -> AsyncIterator[Reflector[Note]]:
-        randomness = Random(7)
+        rng = Random(7)
         metrics = InformerMetrics(registry)
-        reflector = Reflector(source, WatchScope(NOTES, **scope), sink, metrics, clock, randomness)
+        reflector = Reflector(source, WatchScope(NOTES, **scope), sink, metrics, clock, rng)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(reflector.run())
             await run_ready_tasks()
@@ -101,7 +101,7 @@ def reflecting(
 # Lists.
 
 
-async def test_the_first_list_is_content_with_what_the_servers_cache_has(
+async def test_the_first_list_may_come_from_the_cache_of_the_server(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10, new_note("a", 3), new_note("b", 9)))
@@ -111,7 +111,7 @@ async def test_the_first_list_is_content_with_what_the_servers_cache_has(
     assert sink.log == ["everything at 10: a@3 b@9"]
 
 
-async def test_a_list_after_that_is_never_older_than_what_was_seen(
+async def test_a_later_list_is_not_older_than_the_last_seen_version(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(
@@ -127,7 +127,7 @@ async def test_a_list_after_that_is_never_older_than_what_was_seen(
 
 
 @pytest.mark.parametrize("error", [EXPIRED, TOO_LARGE], ids=["expired", "too large"])
-async def test_a_version_that_cannot_be_listed_is_given_up_at_once(
+async def test_an_unavailable_version_leads_at_once_to_a_list_without_version(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
@@ -142,18 +142,18 @@ async def test_a_version_that_cannot_be_listed_is_given_up_at_once(
     assert sink.log[-1] == "everything at 7: a@6"
 
 
-async def test_a_version_that_cannot_be_listed_stays_given_up_until_a_list_succeeds(
+async def test_lists_have_no_version_until_a_list_succeeds_after_an_unavailable_version(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10), EXPIRED, FAILED, listing(30), listing(40))
     source.add_watches(*(ScriptedWatch(error_line(410)) for _ in range(2)))
     async with reflecting():
         await clock.advance(20)
-    lists = [asked for asked in source.requests if asked.startswith("list")]
+    lists = [request for request in source.requests if request.startswith("list")]
     assert lists[1:] == ["list resourceVersion=10", "list", "list", "list resourceVersion=30"]
 
 
-async def test_an_expired_watch_alone_does_not_give_up_the_version(
+async def test_a_list_after_an_expired_watch_still_has_the_last_version(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(EXPIRED)
@@ -178,7 +178,7 @@ async def test_pages_after_the_first_carry_the_token_and_no_version(
     assert sink.log == ["everything at 10: a@1 b@2 c@3 d@4 e@5"]
 
 
-async def test_the_version_of_a_list_by_pages_is_the_first_pages(
+async def test_a_paged_list_has_the_version_of_its_first_page(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10, continue_token="two"), listing(15))  # noqa: S106
@@ -187,7 +187,7 @@ async def test_the_version_of_a_list_by_pages_is_the_first_pages(
     assert source.requests[-1] == "watch resourceVersion=10"
 
 
-async def test_an_expired_page_token_becomes_one_whole_list_at_the_version_first_asked_for(
+async def test_an_expired_page_token_leads_to_one_unpaged_list_at_the_requested_version(
     source: ScriptedSource, sink: RecordingSink, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10), listing(20, new_note("a", 1), continue_token="two"), EXPIRED)  # noqa: S106
@@ -203,7 +203,7 @@ async def test_an_expired_page_token_becomes_one_whole_list_at_the_version_first
     assert sink.log[1:] == ["everything at 25: a@1 b@22"]
 
 
-async def test_a_whole_list_that_is_expired_too_is_taken_without_a_version(
+async def test_an_expired_unpaged_list_leads_to_a_list_without_version(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10, continue_token="two"), EXPIRED, EXPIRED, listing(30))  # noqa: S106
@@ -213,7 +213,7 @@ async def test_a_whole_list_that_is_expired_too_is_taken_without_a_version(
 
 
 @pytest.mark.parametrize("error", [FAILED, FORBIDDEN, REFUSED, UnreachableError("reset")])
-async def test_a_list_that_fails_is_asked_for_again_after_a_pause(
+async def test_a_failed_list_is_retried_after_a_backoff(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
@@ -241,7 +241,7 @@ async def test_undecodable_objects_of_a_list_are_reported_with_it(
 # Watches.
 
 
-async def test_a_watch_starts_where_the_list_ended_and_asks_for_bookmarks(
+async def test_a_watch_starts_at_the_version_of_the_list_and_requests_bookmarks(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10))
@@ -252,7 +252,7 @@ async def test_a_watch_starts_where_the_list_ended_and_asks_for_bookmarks(
     assert source.silences == [WATCH_IDLE_TIMEOUT_SECONDS]
 
 
-async def test_every_watch_ends_at_a_time_of_its_own_so_that_clients_do_not_return_together(
+async def test_every_watch_has_a_random_timeout(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10))
@@ -262,7 +262,7 @@ async def test_every_watch_ends_at_a_time_of_its_own_so_that_clients_do_not_retu
             await run_ready_tasks()
     seconds = [int(query["timeoutSeconds"]) for query in source.queries[1:]]
     assert len(seconds) == 51
-    assert all(300 <= asked <= 600 for asked in seconds)
+    assert all(300 <= timeout <= 600 for timeout in seconds)
     assert len(set(seconds)) > 25
 
 
@@ -279,39 +279,45 @@ async def test_changes_are_reported_in_order(
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
+    "end_watch",
+    [ScriptedWatch.end_stream, ScriptedWatch.break_connection],
+    ids=["closed", "broken"],
 )
-async def test_a_watch_that_is_over_is_opened_again_at_once_and_nothing_is_listed(
-    source: ScriptedSource, reflecting: Reflecting, over: Callable[[ScriptedWatch], ScriptedWatch]
+async def test_an_ended_watch_is_reopened_at_once_without_a_list(
+    source: ScriptedSource,
+    reflecting: Reflecting,
+    end_watch: Callable[[ScriptedWatch], ScriptedWatch],
 ) -> None:
-    source.add_lists(listing(10)).add_watches(over(ScriptedWatch(modified_line("a", 12))))
+    source.add_lists(listing(10)).add_watches(end_watch(ScriptedWatch(modified_line("a", 12))))
     async with reflecting():
         pass
     assert source.requests[1:] == ["watch resourceVersion=10", "watch resourceVersion=12"]
 
 
-async def test_a_long_watch_in_which_nothing_happened_is_opened_again_at_once(
+async def test_a_long_watch_without_events_is_reopened_at_once(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    quiet = ScriptedWatch()
-    source.add_lists(listing(10)).add_watches(quiet)
+    silent_watch = ScriptedWatch()
+    source.add_lists(listing(10)).add_watches(silent_watch)
     async with reflecting():
         await clock.advance(10)
-        quiet.end_stream()
+        silent_watch.end_stream()
         await run_ready_tasks()
     assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
+    "end_watch",
+    [ScriptedWatch.end_stream, ScriptedWatch.break_connection],
+    ids=["closed", "broken"],
 )
-async def test_a_server_that_accepts_watches_and_drops_them_is_not_asked_in_a_hot_loop(
+async def test_a_watch_that_is_closed_at_once_leads_to_a_list_after_a_backoff(
     source: ScriptedSource,
     clock: VirtualClock,
     reflecting: Reflecting,
-    over: Callable[[ScriptedWatch], ScriptedWatch],
+    end_watch: Callable[[ScriptedWatch], ScriptedWatch],
 ) -> None:
-    source.add_lists(listing(10)).add_watches(over(ScriptedWatch()))
+    source.add_lists(listing(10)).add_watches(end_watch(ScriptedWatch()))
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
         assert source.requests[1:] == ["watch resourceVersion=10"]
@@ -319,7 +325,7 @@ async def test_a_server_that_accepts_watches_and_drops_them_is_not_asked_in_a_ho
     assert source.requests[2:] == ["list resourceVersion=10"]
 
 
-async def test_a_proxy_that_holds_back_the_answer_does_not_make_a_long_watch_a_short_one(
+async def test_the_duration_of_a_watch_includes_the_wait_for_its_response(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(ScriptedWatch(opens_after=5.0).end_stream())
@@ -328,15 +334,15 @@ async def test_a_proxy_that_holds_back_the_answer_does_not_make_a_long_watch_a_s
     assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
-async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_listed(
+async def test_a_silent_watch_leads_to_a_list(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    """Check a server whose history was undone: it is silent until it reaches our version."""
-    mute = ScriptedWatch()
-    source.add_lists(listing(1000), TOO_LARGE, listing(500)).add_watches(mute)
+    """Check a server that was restored from a backup: it is silent until it reaches our version."""
+    silent_watch = ScriptedWatch()
+    source.add_lists(listing(1000), TOO_LARGE, listing(500)).add_watches(silent_watch)
     async with reflecting():
         await clock.advance(WATCH_IDLE_TIMEOUT_SECONDS)
-        mute.break_connection()
+        silent_watch.break_connection()
         await clock.advance(2)
     assert source.requests[1:] == [
         "watch resourceVersion=1000",
@@ -346,14 +352,14 @@ async def test_a_watch_without_even_a_bookmark_is_not_trusted_and_everything_is_
     ]
 
 
-async def test_a_connection_that_dies_after_a_bookmark_is_only_a_broken_watch(
+async def test_a_watch_that_breaks_after_a_bookmark_is_reopened(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
-    dying = ScriptedWatch(bookmark_line(20))
-    source.add_lists(listing(10)).add_watches(dying)
+    watch = ScriptedWatch(bookmark_line(20))
+    source.add_lists(listing(10)).add_watches(watch)
     async with reflecting():
         await clock.advance(WATCH_IDLE_TIMEOUT_SECONDS)
-        dying.break_connection()
+        watch.break_connection()
         await run_ready_tasks()
     assert source.requests[2:] == ["watch resourceVersion=20"]
 
@@ -363,7 +369,7 @@ async def test_a_connection_that_dies_after_a_bookmark_is_only_a_broken_watch(
     [REFUSED, THROTTLED, ScriptedWatch(error_line(429, "TooManyRequests"))],
     ids=["connection refused", "throttled", "throttled while open"],
 )
-async def test_a_server_in_trouble_is_asked_for_the_same_watch_later_and_never_for_a_list(
+async def test_a_refused_or_throttled_watch_is_reopened_after_a_backoff_without_a_list(
     source: ScriptedSource,
     clock: VirtualClock,
     reflecting: Reflecting,
@@ -377,8 +383,8 @@ async def test_a_server_in_trouble_is_asked_for_the_same_watch_later_and_never_f
     assert source.requests[1:] == ["watch resourceVersion=10"] * 2
 
 
-@pytest.mark.parametrize("error", [FORBIDDEN, FAILED, EXPIRED, UnreachableError("no answer")])
-async def test_a_watch_that_is_refused_otherwise_leads_to_a_list_after_a_pause(
+@pytest.mark.parametrize("error", [FORBIDDEN, FAILED, EXPIRED, UnreachableError("no response")])
+async def test_a_watch_that_fails_with_another_error_leads_to_a_list_after_a_backoff(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting, error: Exception
 ) -> None:
     source.add_lists(listing(10)).add_watches(error)
@@ -390,7 +396,7 @@ async def test_a_watch_that_is_refused_otherwise_leads_to_a_list_after_a_pause(
 
 
 @pytest.mark.parametrize(
-    "bad",
+    "line",
     [
         error_line(410, "Expired"),
         error_line(410, "Gone"),
@@ -410,21 +416,21 @@ async def test_a_watch_that_is_refused_otherwise_leads_to_a_list_after_a_pause(
         "corrupt object in the store",
         "error without a status",
         "unknown type",
-        "cut off",
-        "no JSON",
-        "no UTF-8",
+        "truncated",
+        "not JSON",
+        "not UTF-8",
         "too deep",
     ],
 )
-async def test_an_event_that_cannot_be_trusted_ends_the_watch_and_leads_to_a_list_after_a_pause(
+async def test_an_invalid_event_ends_the_watch_and_leads_to_a_list_after_a_backoff(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
     reflecting: Reflecting,
-    bad: bytes,
+    line: bytes,
 ) -> None:
     source.add_lists(listing(10), listing(20)).add_watches(
-        ScriptedWatch(bad, modified_line("never read", 30))
+        ScriptedWatch(line, modified_line("never read", 30))
     )
     async with reflecting():
         await clock.advance(BEFORE_A_STEP)
@@ -435,7 +441,7 @@ async def test_an_event_that_cannot_be_trusted_ends_the_watch_and_leads_to_a_lis
     assert sink.log == ["everything at 10:", "everything at 20:"]
 
 
-async def test_bookmarks_move_the_version_without_a_notice(
+async def test_a_bookmark_moves_the_version_without_a_notification(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(ScriptedWatch(bookmark_line(99)).end_stream())
@@ -454,7 +460,7 @@ async def test_a_bookmark_without_a_version_does_not_move_the_watch(
     assert source.requests[-1] == "watch resourceVersion=10"
 
 
-async def test_the_version_is_the_last_events_and_not_the_largest(
+async def test_the_version_is_that_of_the_last_event_and_not_the_largest(
     source: ScriptedSource, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10))
@@ -468,11 +474,11 @@ async def test_the_version_is_the_last_events_and_not_the_largest(
     assert source.requests[-1] == "watch resourceVersion=20"
 
 
-@pytest.mark.parametrize("nowhere", ["", "0"])
+@pytest.mark.parametrize("unset_version", ["", "0"])
 async def test_initial_events_of_a_watch_without_version_do_not_set_the_version(
-    source: ScriptedSource, reflecting: Reflecting, nowhere: str
+    source: ScriptedSource, reflecting: Reflecting, unset_version: str
 ) -> None:
-    source.add_lists(listing(nowhere))
+    source.add_lists(listing(unset_version))
     source.add_watches(ScriptedWatch(added_line("a", 30), added_line("b", 12)).end_stream())
     source.add_watches(
         ScriptedWatch(added_line("a", 30), modified_line("b", 31), added_line("c", 32)).end_stream()
@@ -480,8 +486,8 @@ async def test_initial_events_of_a_watch_without_version_do_not_set_the_version(
     async with reflecting():
         pass
     assert source.requests[1:] == [
-        f"watch resourceVersion={nowhere}",
-        f"watch resourceVersion={nowhere}",
+        f"watch resourceVersion={unset_version}",
+        f"watch resourceVersion={unset_version}",
         "watch resourceVersion=32",
     ]
 
@@ -520,20 +526,20 @@ async def test_the_time_of_the_last_server_message_is_recorded(
 ) -> None:
     watch = ScriptedWatch()
     source.add_lists(FAILED, listing(10)).add_watches(watch)
-    heard: list[float] = []
+    received_at: list[float] = []
     async with reflecting() as reflector:
-        heard.append(reflector.last_received_at or -1.0)
+        received_at.append(reflector.last_received_at or -1.0)
         await clock.advance(2)
-        heard.append(reflector.last_received_at)
+        received_at.append(reflector.last_received_at)
         watch.add_lines(bookmark_line(11))
         await run_ready_tasks()
-        heard.append(reflector.last_received_at)
-    assert heard[0] == -1.0
-    assert 0.8 <= heard[1] < 1.6
-    assert heard[2] == 2.0
+        received_at.append(reflector.last_received_at)
+    assert received_at[0] == -1.0
+    assert 0.8 <= received_at[1] < 1.6
+    assert received_at[2] == 2.0
 
 
-async def test_lists_and_watches_are_counted_with_the_reason_for_which_they_ended(
+async def test_lists_are_counted_and_watches_are_counted_by_the_reason_of_their_end(
     source: ScriptedSource,
     clock: VirtualClock,
     reflecting: Reflecting,
@@ -555,29 +561,29 @@ async def test_lists_and_watches_are_counted_with_the_reason_for_which_they_ende
     assert [count("informer_watches_total", reason=reason) for reason in reasons] == [1, 1, 1]
 
 
-# Pauses.
+# Back-off.
 
 
-async def test_pauses_grow_by_the_backoff_while_the_server_is_unreachable(
+async def test_the_backoff_grows_while_the_server_is_unreachable(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(listing(10)).add_watches(*[REFUSED] * 5)
-    rungs = 0.8 + 1.6 + 3.2 + 6.4 + 12.8
+    base_seconds = 0.8 + 1.6 + 3.2 + 6.4 + 12.8
     async with reflecting():
-        await clock.advance(rungs - 0.01)
+        await clock.advance(base_seconds - 0.01)
         assert len(source.requests) < 1 + 6
-        await clock.advance(rungs)
+        await clock.advance(base_seconds)
     assert source.requests == ["list resourceVersion=0", *["watch resourceVersion=10"] * 6]
 
 
-async def test_a_list_that_succeeds_does_not_shorten_the_next_pause(
+async def test_a_successful_list_does_not_reset_the_backoff(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_lists(*(listing(10) for _ in range(20)))
     source.add_watches(*(ScriptedWatch().end_stream() for _ in range(20)))
     async with reflecting():
         await clock.advance(60)
-    lists = [asked for asked in source.requests if asked.startswith("list")]
+    lists = [request for request in source.requests if request.startswith("list")]
     assert len(lists) <= 7
 
 
@@ -588,7 +594,7 @@ def streamed(*lines: bytes) -> ScriptedWatch:
     return ScriptedWatch(*lines, bookmark_line(20, "true"))
 
 
-async def test_a_streaming_list_is_a_watch_that_begins_with_everything(
+async def test_a_streaming_list_is_a_watch_that_begins_with_all_objects(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_watches(streamed(added_line("a", 3), added_line("b", 19)))
@@ -622,7 +628,7 @@ async def test_a_streaming_list_is_reported_only_after_its_final_bookmark(
     assert sink.log == []
 
 
-async def test_changes_while_a_streaming_list_is_under_way_are_part_of_it(
+async def test_changes_during_a_streaming_list_are_part_of_it(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_watches(
@@ -643,7 +649,7 @@ async def test_changes_while_a_streaming_list_is_under_way_are_part_of_it(
     assert sink.log == ["everything at 20: a@11 d@15 unreadable c"]
 
 
-async def test_the_stream_of_a_streaming_list_goes_on_as_the_watch(
+async def test_the_stream_of_a_streaming_list_continues_as_the_watch(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_watches(streamed(added_line("a", 3)).add_lines(modified_line("a", 21)).end_stream())
@@ -654,16 +660,18 @@ async def test_the_stream_of_a_streaming_list_goes_on_as_the_watch(
 
 
 @pytest.mark.parametrize(
-    "over", [ScriptedWatch.end_stream, ScriptedWatch.break_connection], ids=["closed", "broken"]
+    "end_watch",
+    [ScriptedWatch.end_stream, ScriptedWatch.break_connection],
+    ids=["closed", "broken"],
 )
 async def test_an_incomplete_streaming_list_is_restarted_from_scratch(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
     reflecting: Reflecting,
-    over: Callable[[ScriptedWatch], ScriptedWatch],
+    end_watch: Callable[[ScriptedWatch], ScriptedWatch],
 ) -> None:
-    source.add_watches(over(ScriptedWatch(added_line("a", 3))), streamed(added_line("b", 4)))
+    source.add_watches(end_watch(ScriptedWatch(added_line("a", 3))), streamed(added_line("b", 4)))
     async with reflecting(use_watch_list=True):
         assert sink.log == []
         await clock.advance(2)
@@ -671,7 +679,7 @@ async def test_an_incomplete_streaming_list_is_restarted_from_scratch(
     assert source.requests == [source.requests[0]] * 2
 
 
-async def test_a_new_streaming_list_is_never_older_than_what_was_seen(
+async def test_a_later_streaming_list_is_not_older_than_the_last_seen_version(
     source: ScriptedSource, clock: VirtualClock, reflecting: Reflecting
 ) -> None:
     source.add_watches(streamed().add_lines(error_line(410)))
@@ -681,7 +689,7 @@ async def test_a_new_streaming_list_is_never_older_than_what_was_seen(
 
 
 @pytest.mark.parametrize("refusal", [REFUSED, THROTTLED, ScriptedWatch(error_line(429))])
-async def test_a_server_in_trouble_is_asked_for_the_same_streaming_list_later(
+async def test_a_refused_or_throttled_streaming_list_is_retried_after_a_backoff(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
@@ -697,8 +705,8 @@ async def test_a_server_in_trouble_is_asked_for_the_same_streaming_list_later(
     assert sink.log == ["everything at 20:"]
 
 
-@pytest.mark.parametrize("error", [INVALID, FORBIDDEN, FAILED, UnreachableError("no answer")])
-async def test_a_server_without_streaming_lists_is_asked_for_a_plain_one_at_once(
+@pytest.mark.parametrize("error", [INVALID, FORBIDDEN, FAILED, UnreachableError("no response")])
+async def test_an_unsupported_streaming_list_leads_at_once_to_a_plain_list(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting, error: Exception
 ) -> None:
     source.add_watches(error).add_lists(listing(10))
@@ -709,21 +717,23 @@ async def test_a_server_without_streaming_lists_is_asked_for_a_plain_one_at_once
 
 
 @pytest.mark.parametrize(
-    "lost",
+    "unavailable",
     [EXPIRED, TOO_LARGE, ScriptedWatch(error_line(410, "Expired"))],
     ids=["expired", "too large", "expired while open"],
 )
-async def test_a_version_that_cannot_be_streamed_is_given_up(
+async def test_an_unavailable_version_leads_to_a_streaming_list_without_version(
     source: ScriptedSource,
     sink: RecordingSink,
     clock: VirtualClock,
     reflecting: Reflecting,
-    lost: ScriptedWatch | Exception,
+    unavailable: ScriptedWatch | Exception,
 ) -> None:
-    source.add_watches(streamed().add_lines(error_line(410)), lost, streamed(added_line("a", 3)))
+    source.add_watches(
+        streamed().add_lines(error_line(410)), unavailable, streamed(added_line("a", 3))
+    )
     async with reflecting(use_watch_list=True):
         await clock.advance(10)
-    assert [asked.split()[-1] for asked in source.requests[1:]] == [
+    assert [request.split()[-1] for request in source.requests[1:]] == [
         "resourceVersion=20",
         "resourceVersion=",
     ]
@@ -781,22 +791,22 @@ async def test_the_reflector_stops_at_any_time_without_leaving_a_watch_open(
     clock: VirtualClock,
     moment: Callable[[ScriptedSource], Any],
 ) -> None:
-    randomness, metrics = Random(7), InformerMetrics(CollectorRegistry())
-    reflector = Reflector(source, WatchScope(NOTES), sink, metrics, clock, randomness)
+    rng, metrics = Random(7), InformerMetrics(CollectorRegistry())
+    reflector = Reflector(source, WatchScope(NOTES), sink, metrics, clock, rng)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(reflector.run())
         await moment(source)
-        asked = len(source.requests)
+        request_count = len(source.requests)
         task.cancel()
     await clock.advance(100)
     assert task.cancelled()
-    assert len(source.requests) == asked
+    assert len(source.requests) == request_count
     assert [watch.close_count for watch in source.opened_watches] == [1] * len(
         source.opened_watches
     )
 
 
-async def test_a_streaming_list_that_is_stopped_half_way_is_closed(
+async def test_an_unfinished_streaming_list_is_closed_at_the_stop(
     source: ScriptedSource, sink: RecordingSink, reflecting: Reflecting
 ) -> None:
     source.add_watches(ScriptedWatch(added_line("a", 3)))

@@ -13,9 +13,9 @@ def by_size(note: Note) -> Iterable[str]:
     return [str(note.spec.size)]
 
 
-def fussy(note: Note) -> Iterable[str]:
+def failing_indexer(note: Note) -> Iterable[str]:
     if note.spec.size > 5:
-        raise ValueError("too large for me")
+        raise ValueError("the size is too large")
     return [str(note.spec.size)]
 
 
@@ -35,7 +35,7 @@ def test_a_removed_object_is_not_found() -> None:
     assert (store.get(note_key("a")), note_key("a") in store, len(store)) == (None, False, 0)
 
 
-def test_readers_get_the_stored_value_itself() -> None:
+def test_readers_receive_the_stored_object_itself() -> None:
     store: Store[Note] = Store()
     note = new_note("a", 1)
     store.put(note)
@@ -49,15 +49,15 @@ def test_all_objects_can_be_limited_to_a_namespace() -> None:
     assert [len(store.all(namespace)) for namespace in ("", "ns", "another")] == [1, 1, 0]
 
 
-def test_a_list_that_a_reader_holds_does_not_change_under_it() -> None:
+def test_a_returned_list_does_not_change_with_the_store() -> None:
     store: Store[Note] = Store({"size": by_size})
     store.put(new_note("a", 1))
-    everything, sized = store.all(), store.by_index("size", "0")
+    objects, indexed = store.all(), store.by_index("size", "0")
     store.remove(note_key("a"))
-    assert len(everything) == len(sized) == 1
+    assert len(objects) == len(indexed) == 1
 
 
-def test_an_index_follows_its_object() -> None:
+def test_a_changed_object_moves_to_its_new_index_value() -> None:
     store = Store({"size": by_size})
     store.put(new_note("a", 1, size=1))
     store.put(new_note("a", 2, size=2))
@@ -65,7 +65,7 @@ def test_an_index_follows_its_object() -> None:
     assert store.by_index("size", "2") == [new_note("a", 2, size=2)]
 
 
-def test_a_value_of_which_no_object_is_left_is_not_kept() -> None:
+def test_an_index_value_without_objects_is_removed() -> None:
     store = Store({"size": by_size})
     for size in range(100):
         store.put(new_note("a", size + 1, size=size))
@@ -74,22 +74,22 @@ def test_a_value_of_which_no_object_is_left_is_not_kept() -> None:
 
 
 def test_an_indexer_that_raises_leaves_the_object_out_of_its_index_only() -> None:
-    store = Store({"fussy": fussy, "size": by_size})
+    store = Store({"failing_indexer": failing_indexer, "size": by_size})
     store.put(new_note("a", 1, size=9))
     assert store.get(note_key("a")) is not None
-    assert (store.index_values("fussy"), store.index_values("size")) == ([], ["9"])
+    assert (store.index_values("failing_indexer"), store.index_values("size")) == ([], ["9"])
 
 
-def test_an_object_returns_to_its_index_when_the_indexer_can_say_something_again() -> None:
-    store = Store({"fussy": fussy})
+def test_an_object_is_indexed_again_when_its_indexer_no_longer_raises() -> None:
+    store = Store({"failing_indexer": failing_indexer})
     for version, size in enumerate([1, 9, 2], start=1):
         store.put(new_note("a", version, size=size))
-    assert store.index_values("fussy") == ["2"]
+    assert store.index_values("failing_indexer") == ["2"]
     store.put(new_note("a", 4, size=9))
-    assert store.index_values("fussy") == []
+    assert store.index_values("failing_indexer") == []
 
 
-def test_a_value_given_twice_counts_once() -> None:
+def test_a_repeated_index_value_counts_once() -> None:
     store: Store[Note] = Store({"twice": lambda _: ["x", "x"]})
     store.put(new_note("a", 1))
     assert len(store.by_index("twice", "x")) == 1
@@ -97,6 +97,6 @@ def test_a_value_given_twice_counts_once() -> None:
     assert store.index_values("twice") == []
 
 
-def test_an_unknown_index_is_a_mistake_of_the_caller() -> None:
+def test_reading_an_unknown_index_raises_key_error() -> None:
     with pytest.raises(KeyError):
         Store[Note]().by_index("absent", "x")

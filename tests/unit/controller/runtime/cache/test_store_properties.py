@@ -19,7 +19,7 @@ LABELS = st.sampled_from(["red", "green", "blue"])
 def labels(note: Note) -> list[str]:
     """Return the index values of an object: none, one or several, possibly with duplicates."""
     if "raise" in note.metadata.labels:
-        raise ValueError("this one cannot be indexed")
+        raise ValueError("this object cannot be indexed")
     return list(note.metadata.labels.values())
 
 
@@ -32,12 +32,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.store = Store({"label": labels, "namespace": lambda found: [found.metadata.namespace]})
+        self.store = Store({"label": labels, "namespace": lambda note: [note.metadata.namespace]})
         self.model: dict[ObjectKey, Note] = {}
 
-    @rule(key=KEYS, chosen=st.dictionaries(st.sampled_from(["p", "q", "r", "raise"]), LABELS))
-    def put(self, key: ObjectKey, chosen: dict[str, str]) -> None:
-        meta = ObjectMeta(namespace=key.namespace, name=key.name, labels=chosen)
+    @rule(key=KEYS, note_labels=st.dictionaries(st.sampled_from(["p", "q", "r", "raise"]), LABELS))
+    def put(self, key: ObjectKey, note_labels: dict[str, str]) -> None:
+        meta = ObjectMeta(namespace=key.namespace, name=key.name, labels=note_labels)
         note = Note(metadata=meta)
         assert self.store.put(note) is self.model.get(key)
         self.model[key] = note
@@ -47,12 +47,12 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.remove(key) is self.model.pop(key, None)
 
     @invariant()
-    def it_holds_the_same_objects(self) -> None:
+    def the_store_has_the_objects_of_the_model(self) -> None:
         assert {key: self.store.get(key) for key in self.store} == self.model
         assert len(self.store) == len(self.model)
 
     @invariant()
-    def it_finds_the_same_by_namespace(self) -> None:
+    def the_store_lists_the_objects_of_a_namespace(self) -> None:
         for namespace in NAMESPACES:
             expected = [note for key, note in self.model.items() if key.namespace == namespace]
             assert same(self.store.all(namespace), expected)
@@ -60,23 +60,23 @@ class StoreMachine(RuleBasedStateMachine):
         assert same(self.store.all(), list(self.model.values()))
 
     @invariant()
-    def it_finds_the_same_by_label_and_keeps_no_empty_value(self) -> None:
-        wanted: dict[str, list[Note]] = {}
+    def the_index_has_the_labels_of_the_model_and_no_empty_value(self) -> None:
+        expected: dict[str, list[Note]] = {}
         for note in self.model.values():
             for label in expected_labels(note):
-                wanted.setdefault(label, []).append(note)
-        assert set(self.store.index_values("label")) == set(wanted)
-        for label, notes in wanted.items():
+                expected.setdefault(label, []).append(note)
+        assert set(self.store.index_values("label")) == set(expected)
+        for label, notes in expected.items():
             assert same(self.store.by_index("label", label), notes)
 
 
-def same(found: list[Note], expected: list[Note]) -> bool:
+def same(actual: list[Note], expected: list[Note]) -> bool:
     """Return whether both lists have the same objects; the store does not guarantee an order."""
 
     def identities(notes: list[Note]) -> list[Any]:
         return sorted(id(note) for note in notes)
 
-    return identities(found) == identities(expected)
+    return identities(actual) == identities(expected)
 
 
 TestStoreIsADict = StoreMachine.TestCase

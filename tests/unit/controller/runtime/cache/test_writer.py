@@ -23,22 +23,22 @@ from tests.unit.controller.scripted_source import ScriptedSource
 
 
 class ScriptedWrites:
-    """Client for writes that returns a scripted answer; implements the writing verbs of Client."""
+    """Client that returns a scripted response; implements the writing verbs of Client."""
 
-    def __init__(self, answer: Note | DeleteResult[Note] | Exception) -> None:
-        self._answer = answer
+    def __init__(self, response: Note | DeleteResult[Note] | Exception) -> None:
+        self._response = response
 
     async def create(self, kind: Kind[Any], body: Body) -> Any:
-        return self._given()
+        return self._respond()
 
     async def apply(self, kind: Kind[Any], body: Body, subresource: str, *, force: bool) -> Any:
-        return self._given()
+        return self._respond()
 
     async def patch(self, kind: Kind[Any], key: ObjectKey, body: Body, subresource: str) -> Any:
-        return self._given()
+        return self._respond()
 
     async def patch_status(self, kind: Kind[Any], key: ObjectKey, status: Body) -> Any:
-        return self._given()
+        return self._respond()
 
     async def delete(
         self,
@@ -47,72 +47,70 @@ class ScriptedWrites:
         condition: Preconditions | None,
         propagation: Propagation,
     ) -> Any:
-        return self._given()
+        return self._respond()
 
-    def _given(self) -> Any:
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return self._answer
+    def _respond(self) -> Any:
+        if isinstance(self._response, Exception):
+            raise self._response
+        return self._response
 
 
-def an_informer(namespace: str = "") -> Informer[Note]:
+def new_informer(namespace: str = "") -> Informer[Note]:
     """Return an informer whose initial list was `a` at version 1."""
     clock = VirtualClock()
-    metrics, randomness = InformerMetrics(CollectorRegistry()), Random(7)
+    metrics, rng = InformerMetrics(CollectorRegistry()), Random(7)
     scope = WatchScope(NOTES, namespace)
-    informer = Informer(ScriptedSource(clock), scope, metrics, clock, randomness)
+    informer = Informer(ScriptedSource(clock), scope, metrics, clock, rng)
     informer.replace(listing(10, new_note("a", 1)))
     return informer
 
 
-def a_writer(answer: Note | DeleteResult[Note] | Exception, *informers: Informer[Note]) -> Writer:
-    return Writer(cast(Client, ScriptedWrites(answer)), informers)
+def new_writer(
+    response: Note | DeleteResult[Note] | Exception, *informers: Informer[Note]
+) -> Writer:
+    return Writer(cast(Client, ScriptedWrites(response)), informers)
 
 
 @pytest.mark.parametrize("verb", ["create", "apply", "patch", "patch_status"])
 async def test_a_written_object_can_be_read_from_the_cache_at_once(verb: str) -> None:
-    informer, written = an_informer(), new_note("a", 11)
-    writer = a_writer(written, informer)
+    informer, written = new_informer(), new_note("a", 11)
+    writer = new_writer(written, informer)
     arguments = [{}] if verb in ("create", "apply") else [note_key("a"), {}]
     assert await getattr(writer, verb)(NOTES, *arguments) == written
     assert informer.store.get(note_key("a")) is written
 
 
 async def test_a_deleted_object_is_gone_from_the_cache_at_once() -> None:
-    informer = an_informer()
-    await a_writer(DeleteResult(None, "uid-a"), informer).delete(NOTES, note_key("a"))
+    informer = new_informer()
+    await new_writer(DeleteResult(None, "uid-a"), informer).delete(NOTES, note_key("a"))
     assert note_key("a") not in informer.store
 
 
 async def test_a_terminating_object_can_be_read_from_the_cache() -> None:
-    informer, waiting = an_informer(), new_note("a", 11)
-    await a_writer(DeleteResult(waiting, "uid-a"), informer).delete(NOTES, note_key("a"))
-    assert informer.store.get(note_key("a")) is waiting
+    informer, terminating = new_informer(), new_note("a", 11)
+    await new_writer(DeleteResult(terminating, "uid-a"), informer).delete(NOTES, note_key("a"))
+    assert informer.store.get(note_key("a")) is terminating
 
 
-async def test_a_write_that_was_refused_changes_nothing() -> None:
-    informer = an_informer()
+async def test_a_refused_write_does_not_change_the_cache() -> None:
+    informer = new_informer()
     with pytest.raises(ConflictError):
-        await a_writer(ConflictError("no", status=409), informer).delete(NOTES, note_key("a"))
+        await new_writer(ConflictError("no", status=409), informer).delete(NOTES, note_key("a"))
     assert informer.store.get(note_key("a")) == new_note("a", 1)
 
 
-async def test_every_cache_that_covers_the_object_has_the_write_and_no_other() -> None:
-    everywhere, there, elsewhere = an_informer(), an_informer("ns"), an_informer("another")
-    writer = a_writer(new_note("b", 11), everywhere, there, elsewhere)
+async def test_a_write_enters_every_cache_that_is_responsible_for_the_object_and_no_other() -> None:
+    informers = [new_informer(), new_informer("ns"), new_informer("another")]
+    writer = new_writer(new_note("b", 11), *informers)
     await writer.create(NOTES, {})
-    assert [note_key("b") in each.store for each in (everywhere, there, elsewhere)] == [
-        True,
-        True,
-        False,
-    ]
+    assert [note_key("b") in informer.store for informer in informers] == [True, True, False]
 
 
-async def test_a_writer_that_may_not_write_sends_nothing() -> None:
+async def test_a_writer_whose_fence_raises_sends_nothing() -> None:
     def fence() -> None:
         raise LeadershipLostError("another process may lead")
 
-    client = cast(Client, ScriptedWrites(AssertionError("it was sent")))
+    client = cast(Client, ScriptedWrites(AssertionError("the write was sent")))
     writer = Writer(client, [], fence)
     body = {"metadata": {"name": "a"}}
     for write in (

@@ -1,4 +1,4 @@
-"""Tests of the connection monitor: a cluster is needed at startup; its later loss is survived."""
+"""Tests of the connection monitor: the cluster must respond at startup, and may be lost later."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,10 +21,10 @@ OLD = ServerVersion(major="1", minor="32+", git_version="v1.32.9-vendor")
 
 
 class ScriptedClient:
-    """Client with scripted answers; implements the part of RestClient that the connection uses."""
+    """Client with scripted responses; implements the part of RestClient that the monitor uses."""
 
     def __init__(self) -> None:
-        self.answer: Callable[[], ServerVersion] = lambda: SUPPORTED
+        self.response: Callable[[], ServerVersion] = lambda: SUPPORTED
 
     @property
     def server(self) -> str:
@@ -32,7 +32,7 @@ class ScriptedClient:
 
     async def send(self, request: KubeRequest, *, timeout_seconds: float) -> bytes:
         assert (request, timeout_seconds > 0) == (KubeRequest("GET", "/version"), True)
-        return msgspec.json.encode(self.answer())
+        return msgspec.json.encode(self.response())
 
 
 def unreachable() -> ServerVersion:
@@ -49,7 +49,7 @@ def client() -> ScriptedClient:
     return ScriptedClient()
 
 
-async def test_the_connection_is_ready_once_the_cluster_has_answered(
+async def test_the_connection_is_ready_after_the_first_response_of_the_cluster(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
     connection = ConnectionMonitor(client, clock, check_server_version)
@@ -58,24 +58,24 @@ async def test_the_connection_is_ready_once_the_cluster_has_answered(
     assert connection.not_ready() == []
 
 
-async def test_a_cluster_that_never_answers_is_given_up(
+async def test_a_cluster_without_a_response_is_an_error_after_the_startup_timeout(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    client.answer = unreachable
+    client.response = unreachable
     async with asyncio.TaskGroup() as group:
-        requiring = group.create_task(
+        waiting = group.create_task(
             failure(ConnectionMonitor(client, clock, check_server_version).wait_until_connected())
         )
         await clock.advance(STARTUP_TIMEOUT_SECONDS - 1)
-        assert not requiring.done()
+        assert not waiting.done()
         await clock.advance(3)
-    assert "gave up after 30 s" in requiring.result()
+    assert "gave up after 30 s" in waiting.result()
 
 
-async def test_a_cluster_that_is_too_old_is_refused_at_once(
+async def test_a_cluster_with_an_old_version_is_refused_at_once(
     client: ScriptedClient, clock: VirtualClock
 ) -> None:
-    client.answer = lambda: OLD
+    client.response = lambda: OLD
     assert "v1.32.9-vendor" in await failure(
         ConnectionMonitor(client, clock, check_server_version).wait_until_connected()
     )
@@ -88,10 +88,10 @@ async def test_a_lost_cluster_makes_the_connection_not_ready_until_it_is_back(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(connection.run())
         await clock.advance(1)
-        client.answer = unreachable
+        client.response = unreachable
         await clock.advance(5)
         assert "cannot be reached" in connection.not_ready()[0]
-        client.answer = lambda: SUPPORTED
+        client.response = lambda: SUPPORTED
         await clock.advance(5)
         assert connection.not_ready() == []
         running.cancel()

@@ -57,45 +57,45 @@ things = st.builds(
 
 
 @given(st.lists(things, min_size=1, max_size=20))
-def test_a_shared_object_is_written_as_it_was(many: list[Thing]) -> None:
-    share = Interner(Thing)
-    before = [msgspec.json.encode(each) for each in many]
-    shared = [share(msgspec.json.decode(text, type=Thing)) for text in before]
-    assert [msgspec.json.encode(each) for each in shared] == before
+def test_an_interned_object_encodes_to_the_same_text(originals: list[Thing]) -> None:
+    intern = Interner(Thing)
+    before = [msgspec.json.encode(thing) for thing in originals]
+    interned = [intern(msgspec.json.decode(text, type=Thing)) for text in before]
+    assert [msgspec.json.encode(thing) for thing in interned] == before
 
 
-def a_thing(number: int) -> Thing:
+def new_thing(number: int) -> Thing:
     meta = ObjectMeta(name=f"thing-{number}", labels={"team": "blue", "app": "web"})
-    made = Thing(meta, (Port("http", 80), Port("ssh", 22)), Port("http", 80))
-    return msgspec.json.decode(msgspec.json.encode(made), type=Thing)
+    thing = Thing(meta, (Port("http", 80), Port("ssh", 22)), Port("http", 80))
+    return msgspec.json.decode(msgspec.json.encode(thing), type=Thing)
 
 
-def test_parts_that_repeat_are_kept_once() -> None:
-    share = Interner(Thing)
-    first, *_, last = [share(a_thing(number)) for number in range(TRIAL_OBJECTS + 10)]
+def test_equal_parts_become_one_part() -> None:
+    intern = Interner(Thing)
+    first, *_, last = [intern(new_thing(number)) for number in range(TRIAL_OBJECTS + 10)]
     assert first.metadata.labels is last.metadata.labels
     assert first.ports is last.ports
     assert first.main is last.main
 
 
-def test_a_number_is_never_taken_for_a_truth_value() -> None:
-    share = Interner(Thing)
-    one = share(Thing(ObjectMeta(), (Port("p", 1),)))
-    true = share(Thing(ObjectMeta(), (Port("p", 0, secure=True),)))
-    assert (one.ports[0].number, one.ports[0].secure) == (1, False)
-    assert (true.ports[0].number, true.ports[0].secure) == (0, True)
+def test_a_number_is_never_replaced_by_an_equal_boolean() -> None:
+    intern = Interner(Thing)
+    with_number = intern(Thing(ObjectMeta(), (Port("p", 1),)))
+    with_boolean = intern(Thing(ObjectMeta(), (Port("p", 0, secure=True),)))
+    assert (with_number.ports[0].number, with_number.ports[0].secure) == (1, False)
+    assert (with_boolean.ports[0].number, with_boolean.ports[0].secure) == (0, True)
 
 
 def test_the_intern_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interning, "MAX_TABLE_SIZE", 10)
-    share = Interner(Thing)
+    intern = Interner(Thing)
     for number in range(100):
         meta = ObjectMeta(name=f"n{number}", labels={f"k{number}": f"v{number}"})
-        share(Thing(meta))
-    assert all(len(table) <= 10 for table in share._tables.values())
+        intern(Thing(meta))
+    assert all(len(table) <= 10 for table in intern._tables.values())
 
 
-def test_a_model_that_is_no_struct_is_left_alone() -> None:
-    share: Interner[dict[str, str]] = Interner(dict)
+def test_a_value_that_is_not_a_struct_is_not_interned() -> None:
+    intern: Interner[dict[str, str]] = Interner(dict)
     value = {"a": "b"}
-    assert share(value) is value
+    assert intern(value) is value

@@ -28,7 +28,7 @@ NODES: Kind[Note] = Kind("", "v1", "nodes", "Node", Note, namespaced=False)
         ),
     ],
 )
-def test_a_kind_knows_its_paths(path: str, expected: str) -> None:
+def test_a_kind_returns_the_paths_of_its_api(path: str, expected: str) -> None:
     assert path == expected
 
 
@@ -36,15 +36,17 @@ def test_a_kind_knows_its_paths(path: str, expected: str) -> None:
     ("kind", "api_version", "name"),
     [(CONFIG_MAPS, "v1", "configmaps"), (NOTES, "tests.local/v1", "notes.tests.local")],
 )
-def test_a_kind_is_named_as_kubectl_names_it(kind: Kind[Any], api_version: str, name: str) -> None:
+def test_the_text_of_a_kind_is_its_name_in_kubectl(
+    kind: Kind[Any], api_version: str, name: str
+) -> None:
     assert (kind.api_version, str(kind)) == (api_version, name)
 
 
-def test_an_object_is_known_by_where_it_is_and_not_by_its_uid() -> None:
+def test_the_key_of_an_object_is_its_namespace_and_name() -> None:
     assert (
         key_of(new_note("a", 1, "one")) == key_of(new_note("a", 2, "two")) == ObjectKey("ns", "a")
     )
 
 
-def test_a_key_is_written_with_its_namespace_where_there_is_one() -> None:
+def test_the_text_of_a_key_has_the_namespace_unless_it_is_empty() -> None:
     assert (str(ObjectKey("ns", "a")), str(ObjectKey("", "n1"))) == ("ns/a", "n1")

@@ -36,11 +36,11 @@ from controller.runtime.errors import (
 )
 
 
-def a_status(**parts: object) -> bytes:
+def new_status(**parts: object) -> bytes:
     return msgspec.json.encode({"kind": "Status", "message": "no", **parts})
 
 
-def an_access(authorization: str | None) -> RestConfig:
+def rest_config(authorization: str | None) -> RestConfig:
     return RestConfig("https://k8s", authorization, "", None, None)
 
 
@@ -48,7 +48,7 @@ def an_access(authorization: str | None) -> RestConfig:
 
 
 @pytest.mark.parametrize(
-    ("code", "kind"),
+    ("code", "error_type"),
     [
         (400, InvalidError),
         (401, ForbiddenError),
@@ -64,14 +64,16 @@ def an_access(authorization: str | None) -> RestConfig:
         (504, ServerError),
     ],
 )
-def test_an_error_is_known_by_its_code(code: int, kind: type[StatusError]) -> None:
-    error = error_from_response("GET /x", code, a_status(reason="Word"))
-    assert (type(error), error.status, error.reason) == (kind, code, "Word")
+def test_the_type_of_an_error_follows_from_its_status_code(
+    code: int, error_type: type[StatusError]
+) -> None:
+    error = error_from_response("GET /x", code, new_status(reason="Word"))
+    assert (type(error), error.status, error.reason) == (error_type, code, "Word")
     assert str(error) == f"GET /x: {code} no"
 
 
 @pytest.mark.parametrize(
-    ("code", "reason", "kind"),
+    ("code", "reason", "error_type"),
     [
         (409, "AlreadyExists", AlreadyExistsError),
         (409, "Conflict", ConflictError),
@@ -80,16 +82,18 @@ def test_an_error_is_known_by_its_code(code: int, kind: type[StatusError]) -> No
         (0, "Expired", ExpiredError),
     ],
 )
-def test_a_reason_says_more_than_a_code(code: int, reason: str, kind: type[StatusError]) -> None:
-    assert type(error_from_response("GET /x", code, a_status(reason=reason))) is kind
+def test_the_reason_of_a_status_decides_before_the_status_code(
+    code: int, reason: str, error_type: type[StatusError]
+) -> None:
+    assert type(error_from_response("GET /x", code, new_status(reason=reason))) is error_type
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        a_status(reason="Timeout", details={"causes": [{"reason": "ResourceVersionTooLarge"}]}),
-        a_status(reason="Timeout", message="Too large resource version: 9, current: 5"),
-        a_status(message="Timeout: Too large resource version: 9, current: 5", details=None),
+        new_status(reason="Timeout", details={"causes": [{"reason": "ResourceVersionTooLarge"}]}),
+        new_status(reason="Timeout", message="Too large resource version: 9, current: 5"),
+        new_status(message="Timeout: Too large resource version: 9, current: 5", details=None),
     ],
     ids=["cause", "message", "old message"],
 )
@@ -99,9 +103,9 @@ def test_all_forms_of_a_too_large_resource_version_are_recognised(
     assert type(error_from_response("GET /x", 504, body)) is ResourceVersionTooLargeError
 
 
-def test_the_causes_are_kept() -> None:
+def test_an_error_has_the_causes_of_the_status() -> None:
     causes = [{"reason": "FieldValueInvalid", "field": "spec.size"}, {"reason": "Other"}]
-    error = error_from_response("POST /x", 422, a_status(details={"name": "a", "causes": causes}))
+    error = error_from_response("POST /x", 422, new_status(details={"name": "a", "causes": causes}))
     assert error.causes == "FieldValueInvalid,Other"
 
 
@@ -115,13 +119,13 @@ def test_the_causes_are_kept() -> None:
         (b"caf\xe9", "caf\N{REPLACEMENT CHARACTER}"),
         (b'{"message":"caf\xe9"}', '{"message":"caf\N{REPLACEMENT CHARACTER}"}'),
     ],
-    ids=["text", "nothing", "another object", "no object", "not UTF-8", "not UTF-8 in JSON"],
+    ids=["text", "empty", "another object", "no object", "not UTF-8", "not UTF-8 in JSON"],
 )
-def test_an_answer_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
+def test_a_response_that_is_not_a_status_is_quoted_in_the_error(body: bytes, message: str) -> None:
     assert str(error_from_response("GET /x", 404, body)) == f"GET /x: 404 {message}"
 
 
-def test_a_long_message_is_cut() -> None:
+def test_a_long_error_message_is_truncated() -> None:
     error = error_from_response("GET /x", 500, b"y" * 10 * MAX_MESSAGE_LENGTH)
     assert len(str(error)) == len("GET /x: 500 ") + MAX_MESSAGE_LENGTH
 
@@ -130,7 +134,7 @@ def test_a_long_message_is_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "given", "seconds"),
+    ("status", "retry_after", "seconds"),
     [
         (429, "1", 1.0),
         (503, "30", 30.0),
@@ -146,53 +150,55 @@ def test_a_long_message_is_cut() -> None:
         (429, "1.5", None),
     ],
 )
-def test_a_request_is_tried_again_only_when_the_server_says_when(
-    status: int, given: str | None, seconds: float | None
+def test_a_request_is_retried_only_with_a_valid_retry_after_header(
+    status: int, retry_after: str | None, seconds: float | None
 ) -> None:
-    sent = {} if given is None else {"Retry-After": given}
-    assert retry_after_seconds(status, sent) == seconds
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    assert retry_after_seconds(status, headers) == seconds
 
 
 # Headers.
 
 
-def test_a_request_asks_for_json_and_says_who_sends_it() -> None:
-    sent = request_headers(an_access("Bearer secret"), KubeRequest("GET", "/x"))
-    assert sent == {"Accept": "application/json", "Authorization": "Bearer secret"}
+def test_a_request_accepts_json_and_has_the_authorization() -> None:
+    headers = request_headers(rest_config("Bearer secret"), KubeRequest("GET", "/x"))
+    assert headers == {"Accept": "application/json", "Authorization": "Bearer secret"}
 
 
-def test_a_client_certificate_needs_no_header() -> None:
-    assert "Authorization" not in request_headers(an_access(None), KubeRequest("GET", "/x"))
+def test_a_request_without_a_token_has_no_authorization_header() -> None:
+    assert "Authorization" not in request_headers(rest_config(None), KubeRequest("GET", "/x"))
 
 
-def test_a_body_has_its_type() -> None:
+def test_a_request_with_a_body_has_its_content_type() -> None:
     call = KubeRequest("PATCH", "/x", body=b"{}", content_type="application/merge-patch+json")
-    assert request_headers(an_access(None), call)["Content-Type"] == "application/merge-patch+json"
+    assert (
+        request_headers(rest_config(None), call)["Content-Type"] == "application/merge-patch+json"
+    )
 
 
-def test_an_empty_body_has_its_type_too() -> None:
-    assert "Content-Type" in request_headers(an_access(None), KubeRequest("POST", "/x", body=b""))
+def test_a_request_with_an_empty_body_has_a_content_type() -> None:
+    assert "Content-Type" in request_headers(rest_config(None), KubeRequest("POST", "/x", body=b""))
 
 
 # No response.
 
 
-def nobody_listens() -> aiohttp.ClientConnectorError:
+def refused_error() -> aiohttp.ClientConnectorError:
     key = ConnectionKey("k8s", 443, True, True, None, None, None)
     return aiohttp.ClientConnectorError(key, ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
 
 
-def test_a_refused_connection_is_told_from_a_broken_connection() -> None:
+def test_a_refused_connection_and_a_broken_connection_are_different_errors() -> None:
     """Check both errors: a refused connection sent nothing, but a broken one may have written."""
-    assert type(unreachable_error("GET /x", nobody_listens())) is ConnectRefusedError
-    for broken in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
-        assert type(unreachable_error("GET /x", broken)) is UnreachableError
+    assert type(unreachable_error("GET /x", refused_error())) is ConnectRefusedError
+    for error in (aiohttp.ServerDisconnectedError(), ConnectionResetError(), TimeoutError()):
+        assert type(unreachable_error("GET /x", error)) is UnreachableError
 
 
 def test_a_refused_connection_has_the_message_of_the_system() -> None:
-    said = str(unreachable_error("GET /x", nobody_listens()))
-    assert said.startswith("GET /x: ")
-    assert "object at 0x" not in said
+    message = str(unreachable_error("GET /x", refused_error()))
+    assert message.startswith("GET /x: ")
+    assert "object at 0x" not in message
 
 
 def test_an_error_without_a_message_shows_its_type() -> None:
@@ -202,34 +208,34 @@ def test_an_error_without_a_message_shows_its_type() -> None:
 LINES = st.lists(st.binary(min_size=1).filter(lambda line: b"\n" not in line), max_size=10)
 
 
-def chunks(whole: bytes, cuts: list[int]) -> Iterator[bytes]:
+def chunks(data: bytes, cuts: list[int]) -> Iterator[bytes]:
     """Yield the bytes in chunks, cut at the given positions."""
-    ends = sorted(cut % (len(whole) + 1) for cut in cuts)
-    for start, end in zip([0, *ends], [*ends, len(whole)], strict=True):
-        yield whole[start:end]
+    ends = sorted(cut % (len(data) + 1) for cut in cuts)
+    for start, end in zip([0, *ends], [*ends, len(data)], strict=True):
+        yield data[start:end]
 
 
-@given(LINES, st.binary().filter(lambda rest: b"\n" not in rest), st.lists(st.integers(0, 10_000)))
-def test_any_chunking_gives_the_same_lines(
-    lines: list[bytes], rest: bytes, cuts: list[int]
+@given(LINES, st.binary().filter(lambda tail: b"\n" not in tail), st.lists(st.integers(0, 10_000)))
+def test_any_split_into_chunks_gives_the_same_lines(
+    lines: list[bytes], incomplete: bytes, cuts: list[int]
 ) -> None:
-    whole = b"".join(line + b"\n" for line in lines) + rest
+    data = b"".join(line + b"\n" for line in lines) + incomplete
     splitter = LineSplitter()
-    found = [line for chunk in chunks(whole, cuts) for line in splitter.feed(chunk)]
-    assert found == lines
+    result = [line for chunk in chunks(data, cuts) for line in splitter.feed(chunk)]
+    assert result == lines
 
 
-def test_a_line_is_given_out_with_the_chunk_that_ends_it() -> None:
+def test_a_line_is_returned_with_the_chunk_that_ends_it() -> None:
     splitter = LineSplitter()
     assert splitter.feed(b"one\ntw") == [b"one"]
     assert splitter.feed(b"o") == []
     assert splitter.feed(b"\n\nthree\n") == [b"two", b"three"]
 
 
-def test_a_line_of_many_chunks_is_joined_once() -> None:
+def test_a_line_of_many_chunks_is_joined_only_once() -> None:
     """Check the cost: joined chunk by chunk, these ten megabytes are half a terabyte of copies."""
     splitter = LineSplitter()
-    piece = b"x" * 100
+    chunk = b"x" * 100
     for _ in range(100_000):
-        assert splitter.feed(piece) == []
+        assert splitter.feed(chunk) == []
     assert [len(line) for line in splitter.feed(b"\n")] == [10_000_000]

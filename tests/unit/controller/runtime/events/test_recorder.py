@@ -43,7 +43,7 @@ from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 MINUTE = 60.0
 HOUR = 60 * MINUTE
 THING = ObjectReference("things.example/v1", "Thing", "here", "it", "uid-1", "7")
-LONGEST_PAUSE = 12.5
+MAX_RETRY_SECONDS = 12.5
 
 
 class RecordingClient:
@@ -60,14 +60,14 @@ class RecordingClient:
         await self._call(kind, "create", body)
         name = body["metadata"]["name"]
         if name in self.names:
-            raise AlreadyExistsError("it is there", status=409)
+            raise AlreadyExistsError("the event exists", status=409)
         self.names.add(name)
         return Event(metadata=ObjectMeta(name=name))
 
     async def patch(self, kind: Kind[Event], key: ObjectKey, body: Mapping[str, Any]) -> Event:
         await self._call(kind, "patch", body)
         if key.name not in self.names:
-            raise NotFoundError("it is not there", status=404)
+            raise NotFoundError("the event does not exist", status=404)
         return Event(metadata=ObjectMeta(name=key.name))
 
     async def _call(self, kind: Kind[Event], verb: str, body: Mapping[str, Any]) -> None:
@@ -102,17 +102,17 @@ def client() -> RecordingClient:
 
 @pytest.fixture
 def recorder(client: RecordingClient, clock: VirtualClock) -> EventRecorder:
-    return a_recorder(client, clock, "things-controller-0")
+    return new_recorder(client, clock, "things-controller-0")
 
 
-def a_recorder(client: RecordingClient, clock: VirtualClock, instance: str) -> EventRecorder:
-    chance = Random(1)
-    return EventRecorder(client, clock, chance, "things-controller", instance)
+def new_recorder(client: RecordingClient, clock: VirtualClock, instance: str) -> EventRecorder:
+    rng = Random(1)
+    return EventRecorder(client, clock, rng, "things-controller", instance)
 
 
 @asynccontextmanager
 async def running(recorder: EventRecorder) -> AsyncIterator[None]:
-    """Run the recorder for the length of the block."""
+    """Run the recorder during the block."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())
         await run_ready_tasks()
@@ -122,10 +122,10 @@ async def running(recorder: EventRecorder) -> AsyncIterator[None]:
 
 
 def unreachable() -> KubeError:
-    return UnreachableError("no answer")
+    return UnreachableError("no response")
 
 
-class TestTheObject:
+class TestEventObject:
     async def test_an_event_has_reason_object_and_reporter(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
@@ -173,10 +173,10 @@ class TestTheObject:
         assert client.bodies[0]["metadata"]["namespace"] == "default"
         assert "namespace" not in client.bodies[0]["regarding"]
 
-    async def test_long_texts_are_cut_between_characters(
+    async def test_long_texts_are_truncated_between_characters(
         self, client: RecordingClient, clock: VirtualClock
     ) -> None:
-        recorder = a_recorder(client, clock, "i" * 200)
+        recorder = new_recorder(client, clock, "i" * 200)
         async with running(recorder):
             recorder.normal(THING, "R" * 200, "x" + 600 * "é", action="A" * 200)
         body = client.bodies[0]
@@ -184,7 +184,7 @@ class TestTheObject:
         for field in ("reason", "action", "reportingInstance"):
             assert len(body[field]) == 128
 
-    async def test_an_unencodable_text_is_repaired(
+    async def test_characters_that_cannot_be_encoded_are_replaced(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         async with running(recorder):
@@ -192,25 +192,23 @@ class TestTheObject:
         assert client.bodies[0]["note"] == "file ? is missing"
 
     @pytest.mark.parametrize("subject", ["it", "a.b-c", "x" * 253, "x" * 235 + "-y", "system:it"])
-    def test_the_name_of_an_event_is_valid_whatever_the_name_of_the_object(
-        self, subject: str
-    ) -> None:
+    def test_the_name_of_an_event_is_valid_for_every_object_name(self, subject: str) -> None:
         name = event_name(subject, "0123456789abcdef")
         assert SUBDOMAIN_PATTERN.fullmatch(name)
         assert len(name) <= 253
 
-    def test_a_reference_is_taken_from_an_object_and_its_kind(self) -> None:
+    def test_an_object_reference_has_the_kind_and_the_metadata_of_the_object(self) -> None:
         class Thing(msgspec.Struct, frozen=True):
             metadata: ObjectMeta
 
         things = Kind("things.example", "v1", "things", "Thing", Thing)
         metadata = ObjectMeta(namespace="here", name="it", uid="uid-1", resource_version="7")
-        taken = object_reference(things, Thing(metadata))
-        assert (taken, taken.resource_version) == (THING, "7")
+        reference = object_reference(things, Thing(metadata))
+        assert (reference, reference.resource_version) == (THING, "7")
 
 
 class TestSeries:
-    async def test_repeats_count_up_on_the_same_object_and_the_end_is_written_once(
+    async def test_repeats_are_counted_on_one_event_and_the_final_count_is_written_once(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):
@@ -238,7 +236,7 @@ class TestSeries:
             await clock.advance(48 * HOUR)
         assert client.verbs == ["create"]
 
-    async def test_a_series_of_two_has_nothing_to_add_at_its_end(
+    async def test_a_series_of_two_events_is_not_written_at_its_end(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):
@@ -258,7 +256,7 @@ class TestSeries:
         assert client.verbs == ["create", "create"]
         assert len(client.names) == 2
 
-    async def test_a_series_that_goes_on_is_written_every_half_hour(
+    async def test_a_continuing_series_is_written_every_half_hour(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):
@@ -267,7 +265,7 @@ class TestSeries:
                 await clock.advance(MINUTE)
             assert client.counts == [1, 2, 32, 62, 92, 122]
 
-    async def test_repeats_before_the_first_write_are_part_of_it(
+    async def test_repeats_before_the_first_write_are_counted_in_it(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         for _ in range(3):
@@ -276,7 +274,7 @@ class TestSeries:
             pass
         assert (client.verbs, client.counts) == (["create"], [3])
 
-    async def test_a_repeat_while_the_first_is_being_written_is_not_lost(
+    async def test_a_repeat_during_the_first_write_is_written(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         client.open.clear()
@@ -343,7 +341,7 @@ class TestLimits:
         assert recorder.dropped.total() == 0
         assert client.bodies[-1]["note"] == "no memory left"
 
-    async def test_repeats_take_one_place_in_the_queue(
+    async def test_repeats_of_an_event_are_one_entry_in_the_queue(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         for _ in range(MAX_PENDING_EVENTS):
@@ -377,11 +375,11 @@ class TestFailures:
             InvalidError("bad", status=422),
             ForbiddenError("no", status=403),
             ServerError("broken", status=500),
-            UndecodableError("what"),
+            UndecodableError("not an event"),
         ],
         ids=lambda error: type(error).__name__,
     )
-    async def test_an_answer_is_final_even_if_it_is_an_error(
+    async def test_an_error_response_is_not_retried(
         self,
         recorder: EventRecorder,
         client: RecordingClient,
@@ -405,7 +403,7 @@ class TestFailures:
             recorder.normal(THING, "Deleted", "it is gone")
         assert (caplog.records, recorder.dropped) == ([], {"refused": 1})
 
-    async def test_a_server_that_cannot_be_reached_is_tried_again_until_it_can(
+    async def test_an_event_is_retried_while_the_server_is_unreachable(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
@@ -413,37 +411,37 @@ class TestFailures:
             recorder.normal(THING, "Ready", "it works")
             await clock.advance(9)
             assert len(client.calls) == 1
-            await clock.advance(LONGEST_PAUSE - 9)
+            await clock.advance(MAX_RETRY_SECONDS - 9)
             assert len(client.calls) == 2
             client.fault = lambda: None
             await clock.advance(HOUR)
         assert len(client.calls) == 3
         assert recorder.dropped.total() == 0
 
-    async def test_an_event_is_abandoned_after_twelve_tries(
+    async def test_an_event_is_dropped_after_twelve_attempts(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await clock.advance(MAX_ATTEMPTS * LONGEST_PAUSE)
+            await clock.advance(MAX_ATTEMPTS * MAX_RETRY_SECONDS)
             assert (len(client.calls), recorder.dropped) == (MAX_ATTEMPTS, {"unreachable": 1})
             client.fault = lambda: None
             recorder.normal(THING, "Prepared", "it could")
         assert len(client.calls) == MAX_ATTEMPTS + 1
 
-    async def test_an_abandoned_event_that_repeats_is_written(
+    async def test_a_repeat_of_a_dropped_event_is_written(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
         async with running(recorder):
             recorder.normal(THING, "Ready", "it works")
-            await clock.advance(MAX_ATTEMPTS * LONGEST_PAUSE)
+            await clock.advance(MAX_ATTEMPTS * MAX_RETRY_SECONDS)
             client.fault = lambda: None
             recorder.normal(THING, "Ready", "it works")
         assert (client.verbs[-2:], client.counts[-1]) == (["patch", "create"], 2)
 
-    async def test_a_create_whose_answer_was_lost_is_not_made_twice(
+    async def test_an_event_whose_create_response_was_lost_is_not_created_twice(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.fault = unreachable
@@ -453,7 +451,7 @@ class TestFailures:
             client.names.add(client.bodies[0]["metadata"]["name"])
             recorder.normal(THING, "Ready", "it works")
             client.fault = lambda: None
-            await clock.advance(LONGEST_PAUSE)
+            await clock.advance(MAX_RETRY_SECONDS)
         assert client.verbs == ["create", "create", "patch"]
         assert (client.counts[-1], recorder.dropped.total()) == (2, 0)
 
@@ -473,7 +471,7 @@ class TestStopping:
         assert client.verbs == ["create", "patch", "create", "patch", "create"]
         assert client.counts[-2:] == [3, 1]
 
-    async def test_the_budget_ends_the_wait_for_a_server_that_does_not_answer(
+    async def test_the_flush_ends_at_its_time_limit_without_a_response(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         client.open.clear()
@@ -489,7 +487,7 @@ class TestStopping:
             assert task.cancelled()
         assert recorder.dropped == {"stopped": 2}
 
-    async def test_a_server_that_cannot_be_reached_is_asked_once_more_and_no_longer(
+    async def test_the_flush_ends_at_the_first_unreachable_error(
         self, recorder: EventRecorder, client: RecordingClient
     ) -> None:
         client.fault = unreachable
@@ -498,7 +496,7 @@ class TestStopping:
             recorder.normal(THING, "Prepared", "it could")
         assert (len(client.calls), recorder.dropped) == (2, {"stopped": 2})
 
-    async def test_a_recorder_with_nothing_left_writes_nothing(
+    async def test_an_idle_recorder_writes_nothing_at_the_stop(
         self, recorder: EventRecorder, client: RecordingClient, clock: VirtualClock
     ) -> None:
         async with running(recorder):

@@ -25,39 +25,39 @@ from controller.runtime.events.series import (
 AT = datetime(2026, 11, 16, tzinfo=UTC)
 LATER = datetime(2026, 11, 17, tzinfo=UTC)
 THING = ObjectReference("v1", "Thing", "here", "it", "uid-1", "100")
-FACT = EventContent(THING, "Warning", "Failed", "Reconcile", "no space left")
+CONTENT = EventContent(THING, "Warning", "Failed", "Reconcile", "no space left")
 
 
-def a_series(seen_at: float = 0.0) -> EventSeries:
+def new_series(seen_at: float = 0.0) -> EventSeries:
     return EventSeries("it.1", AT, AT, seen_at)
 
 
 class TestEquality:
-    def test_the_same_event_of_a_newer_resource_version_is_the_same_fact(self) -> None:
-        assert replace(FACT, regarding=replace(THING, resource_version="101")) == FACT
+    def test_an_event_of_a_newer_resource_version_is_equal(self) -> None:
+        assert replace(CONTENT, regarding=replace(THING, resource_version="101")) == CONTENT
 
-    def test_the_same_event_of_a_recreated_object_is_another_fact(self) -> None:
-        assert replace(FACT, regarding=replace(THING, uid="uid-2")) != FACT
+    def test_an_event_of_a_recreated_object_is_not_equal(self) -> None:
+        assert replace(CONTENT, regarding=replace(THING, uid="uid-2")) != CONTENT
 
-    def test_another_note_is_another_fact_because_a_written_note_cannot_change(self) -> None:
-        assert replace(FACT, note="no memory left") != FACT
+    def test_an_event_with_another_note_is_not_equal(self) -> None:
+        assert replace(CONTENT, note="no memory left") != CONTENT
 
 
 class TestWriting:
     def test_a_new_event_is_due_at_once(self) -> None:
-        assert is_write_due(a_series(), 0)
+        assert is_write_due(new_series(), 0)
 
     def test_a_written_event_is_never_due(self) -> None:
-        written = with_written(a_series(), 1, 0)
+        written = with_written(new_series(), 1, 0)
         assert not any(
             is_write_due(written, now) for now in (0, SERIES_FINISH_SECONDS, SERIES_REFRESH_SECONDS)
         )
 
     def test_the_first_repeat_is_due_at_once(self) -> None:
-        assert is_write_due(with_repeat(with_written(a_series(), 1, 0), LATER, 5), 5)
+        assert is_write_due(with_repeat(with_written(new_series(), 1, 0), LATER, 5), 5)
 
     def test_later_repeats_wait_half_an_hour(self) -> None:
-        series = with_written(with_repeat(a_series(), AT, 0), 2, 0)
+        series = with_written(with_repeat(new_series(), AT, 0), 2, 0)
         assert not is_write_due(
             with_repeat(series, LATER, SERIES_REFRESH_SECONDS - 1), SERIES_REFRESH_SECONDS - 1
         )
@@ -65,20 +65,20 @@ class TestWriting:
             with_repeat(series, LATER, SERIES_REFRESH_SECONDS), SERIES_REFRESH_SECONDS
         )
 
-    def test_repeats_that_wait_are_due_when_the_series_is_over(self) -> None:
-        series = with_repeat(with_written(with_repeat(a_series(), AT, 0), 2, 0), LATER, 10)
+    def test_unwritten_repeats_are_due_at_the_end_of_the_series(self) -> None:
+        series = with_repeat(with_written(with_repeat(new_series(), AT, 0), 2, 0), LATER, 10)
         assert not is_write_due(series, 10 + SERIES_FINISH_SECONDS - 1)
         assert is_write_due(series, 10 + SERIES_FINISH_SECONDS)
         assert not is_write_due(
             with_written(series, 3, 10 + SERIES_FINISH_SECONDS), 10 + 10 * SERIES_REFRESH_SECONDS
         )
 
-    def test_a_repeat_counts_and_remembers_when_it_happened(self) -> None:
-        series = with_repeat(a_series(), LATER, 5)
+    def test_a_repeat_increases_the_count_and_sets_its_time(self) -> None:
+        series = with_repeat(new_series(), LATER, 5)
         assert (series.count, series.first_observed, series.last_observed) == (2, AT, LATER)
 
     def test_a_series_is_over_after_six_minutes_of_silence(self) -> None:
-        series = with_repeat(a_series(), LATER, 100)
+        series = with_repeat(new_series(), LATER, 100)
         assert not is_finished(series, 459)
         assert is_finished(series, 460)
 
@@ -94,14 +94,14 @@ class TestLimit:
         assert bucket is not None
         assert take_token(bucket, TOKEN_REFILL_SECONDS) is None
 
-    def test_a_long_silence_earns_no_more_than_the_burst(self) -> None:
+    def test_the_token_bucket_never_exceeds_its_burst(self) -> None:
         assert take_token(EventTokenBucket(0, 0), 1000 * TOKEN_REFILL_SECONDS) == EventTokenBucket(
             EVENT_BURST - 1, 300_000
         )
 
 
-class TestMemory:
-    def test_the_entry_that_was_put_longest_ago_is_forgotten_first(self) -> None:
+class TestBoundedTable:
+    def test_a_full_table_drops_its_oldest_entry(self) -> None:
         table: OrderedDict[int, str] = OrderedDict()
         for number in (*range(MAX_REMEMBERED), 0, MAX_REMEMBERED):
             put_bounded(table, number, "")

@@ -12,11 +12,11 @@ from tests.support.clocks.virtual_clock import VirtualClock
 class LockFault(enum.Enum):
     """Effect of a fault on one call."""
 
-    FAILS = "nothing happens and the caller is told"
-    ANSWER_LOST = "it happens and the caller is told that it failed"
-    HANGS = "nothing happens and nobody is told"
-    HANGS_AFTER_WRITE = "it happens and nobody is told"
-    OTHER_WRITE_FOLLOWS = "it happens, and another write right after it"
+    FAILS = "no write, and an error"
+    RESPONSE_LOST = "a write, and an error"
+    HANGS = "no write, and no response"
+    HANGS_AFTER_WRITE = "a write, and no response"
+    OTHER_WRITE_FOLLOWS = "a write, and another write immediately after it"
 
 
 class FakeLease:
@@ -43,7 +43,7 @@ class FakeLeaseLock:
         self.identity = identity
         self.faults: defaultdict[str, deque[LockFault]] = defaultdict(deque)
         self.permanent_fault: LockFault | None = None
-        self.answer_seconds = 0.0
+        self.response_seconds = 0.0
         self._lease = lease
         self._clock = clock
         self._version = 0
@@ -59,13 +59,13 @@ class FakeLeaseLock:
     async def create(self, record: LeaseRecord) -> None:
         fault = await self._begin_call("create")
         if self._lease.record is not None:
-            raise AlreadyExistsError("the name is taken", status=409)
+            raise AlreadyExistsError("the lease exists", status=409)
         await self._write(record, fault)
 
     async def update(self, record: LeaseRecord) -> None:
         fault = await self._begin_call("update")
         if self._lease.record is None or self._lease.version != self._version:
-            raise ConflictError("it has changed", status=409)
+            raise ConflictError("the lease has changed", status=409)
         await self._write(record, fault)
 
     async def _write(self, record: LeaseRecord, fault: LockFault | None) -> None:
@@ -78,15 +78,15 @@ class FakeLeaseLock:
         self._lease.calls.append(call)
         fault = self.faults[call].popleft() if self.faults[call] else self.permanent_fault
         if fault is LockFault.FAILS:
-            raise UnreachableError("there is no connection")
+            raise UnreachableError("no connection")
         if fault is LockFault.HANGS:
             await asyncio.Event().wait()
         return fault
 
     async def _finish_call(self, fault: LockFault | None) -> None:
-        if self.answer_seconds:
-            await self._clock.sleep(self.answer_seconds)
-        if fault is LockFault.ANSWER_LOST:
+        if self.response_seconds:
+            await self._clock.sleep(self.response_seconds)
+        if fault is LockFault.RESPONSE_LOST:
             raise UnreachableError("the connection broke")
         if fault is LockFault.OTHER_WRITE_FOLLOWS:
             self._lease.write(self._lease.record)

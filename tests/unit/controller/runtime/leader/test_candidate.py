@@ -1,4 +1,4 @@
-"""Tests of one attempt to acquire a lease, as client-go does it."""
+"""Tests of the candidate: one attempt to acquire or renew a lease, as in client-go."""
 
 from dataclasses import replace
 
@@ -21,15 +21,15 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def candidate(lease: FakeLease, clock: VirtualClock, told: list[str]) -> Candidate:
+def new_candidate(lease: FakeLease, clock: VirtualClock, leaders: list[str]) -> Candidate:
     metrics = LeaderMetrics(CollectorRegistry())
     return Candidate(
-        FakeLeaseLock(lease, "a", clock), ElectionSettings("test"), clock, metrics, told.append
+        FakeLeaseLock(lease, "a", clock), ElectionSettings("test"), clock, metrics, leaders.append
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "transitions", "calls"),
+    ("record", "transitions", "calls"),
     [
         (None, 0, ["get", "create"]),
         (LeaseRecord(), 1, ["get", "update"]),
@@ -37,51 +37,55 @@ def candidate(lease: FakeLease, clock: VirtualClock, told: list[str]) -> Candida
         (replace(THEIRS, duration_seconds=0), 2, ["get", "update"]),
         (OURS, 1, ["get", "update"]),
     ],
-    ids=["no lease", "empty lease", "released", "held for no time", "already ours"],
+    ids=["no lease", "empty lease", "released", "duration 0", "already ours"],
 )
-async def test_a_lease_that_nobody_holds_is_taken_at_once(
-    clock: VirtualClock, found: LeaseRecord | None, transitions: int, calls: list[str]
+async def test_a_free_lease_is_acquired_at_once(
+    clock: VirtualClock, record: LeaseRecord | None, transitions: int, calls: list[str]
 ) -> None:
-    lease, told = FakeLease(found), list[str]()
-    assert await candidate(lease, clock, told).try_acquire_or_renew()
+    lease, leaders = FakeLease(record), list[str]()
+    assert await new_candidate(lease, clock, leaders).try_acquire_or_renew()
     assert lease.record is not None
     assert (lease.holder, lease.record.transitions) == ("a", transitions)
     assert lease.calls == calls
-    assert told[-1] == "a"
+    assert leaders[-1] == "a"
 
 
-async def test_a_lease_that_another_holds_is_left_alone(clock: VirtualClock) -> None:
-    lease, told = FakeLease(THEIRS), list[str]()
-    assert not await candidate(lease, clock, told).try_acquire_or_renew()
-    assert (lease.record, lease.calls, told) == (THEIRS, ["get"], ["b"])
+async def test_a_lease_of_another_holder_is_not_changed(clock: VirtualClock) -> None:
+    lease, leaders = FakeLease(THEIRS), list[str]()
+    assert not await new_candidate(lease, clock, leaders).try_acquire_or_renew()
+    assert (lease.record, lease.calls, leaders) == (THEIRS, ["get"], ["b"])
 
 
-async def test_a_silent_holder_loses_the_lease_after_its_own_duration(clock: VirtualClock) -> None:
+async def test_a_lease_that_is_not_renewed_is_acquired_after_its_duration(
+    clock: VirtualClock,
+) -> None:
     lease = FakeLease(replace(THEIRS, duration_seconds=60))
-    ours = candidate(lease, clock, [])
-    assert not await ours.try_acquire_or_renew()
+    candidate = new_candidate(lease, clock, [])
+    assert not await candidate.try_acquire_or_renew()
     clock.advance_timers(59)
-    assert not await ours.try_acquire_or_renew()
+    assert not await candidate.try_acquire_or_renew()
     clock.advance_timers(1)
-    assert await ours.try_acquire_or_renew()
+    assert await candidate.try_acquire_or_renew()
 
 
 @pytest.mark.parametrize("year", ["1999", "2099"])
-async def test_the_clock_of_the_holder_means_nothing(clock: VirtualClock, year: str) -> None:
-    moment = f"{year}-01-01T00:00:00.000000Z"
-    lease = FakeLease(replace(THEIRS, acquire_time=moment, renew_time=moment))
-    ours = candidate(lease, clock, [])
-    assert not await ours.try_acquire_or_renew()
+async def test_the_times_in_a_lease_of_another_holder_are_ignored(
+    clock: VirtualClock, year: str
+) -> None:
+    timestamp = f"{year}-01-01T00:00:00.000000Z"
+    lease = FakeLease(replace(THEIRS, acquire_time=timestamp, renew_time=timestamp))
+    candidate = new_candidate(lease, clock, [])
+    assert not await candidate.try_acquire_or_renew()
     clock.advance_timers(14)
-    assert not await ours.try_acquire_or_renew()
+    assert not await candidate.try_acquire_or_renew()
     clock.advance_timers(1)
-    assert await ours.try_acquire_or_renew()
+    assert await candidate.try_acquire_or_renew()
 
 
 async def test_a_holder_that_renews_keeps_the_lease(clock: VirtualClock) -> None:
     lease = FakeLease(THEIRS)
-    ours = candidate(lease, clock, [])
+    candidate = new_candidate(lease, clock, [])
     for second in range(10):
         lease.write(replace(THEIRS, renew_time=f"1999-01-01T00:00:0{second}.000000Z"))
-        assert not await ours.try_acquire_or_renew()
+        assert not await candidate.try_acquire_or_renew()
         clock.advance_timers(14)

@@ -1,4 +1,4 @@
-"""Tests of the elector: it elects, renews, stops in time, and never overlaps with its successor."""
+"""Tests of the elector: it elects, renews, stops in time, and never overlaps with a successor."""
 
 import asyncio
 import random
@@ -23,7 +23,7 @@ from tests.unit.controller.runtime.leader.fake_lease import FakeLease, FakeLease
 
 SETTINGS = ElectionSettings("test")
 THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "1999-01-01T00:00:00.000000Z", 1)
-# The watchdog is a real thread: it checks four times per real second, whatever the virtual time.
+# The watchdog is a real thread: it checks four times per real second, at any virtual time.
 THREAD_SECONDS = 10.0
 
 
@@ -35,14 +35,14 @@ class Process:
         self.registry = CollectorRegistry()
         self.events: list[str] = []
         self.leaders: list[str] = []
-        self.abandoned = threading.Event()
+        self.terminated = threading.Event()
         self.elector = LeaderElector(
             self.lock,
             SETTINGS,
             clock,
             random.Random(1),
             LeaderMetrics(self.registry),
-            ElectorCallbacks(self.events.append, self.leaders.append, self.abandoned.set),
+            ElectorCallbacks(self.events.append, self.leaders.append, self.terminated.set),
         )
 
     def metric(self, name: str) -> float | None:
@@ -64,15 +64,15 @@ def ours(lease: FakeLease, clock: VirtualClock) -> Process:
     return Process(lease, clock)
 
 
-async def for_ever() -> None:
+async def until_cancelled() -> None:
     await asyncio.Event().wait()
 
 
 @asynccontextmanager
 async def running(
-    process: Process, work: Callable[[], Awaitable[None]] = for_ever
+    process: Process, work: Callable[[], Awaitable[None]] = until_cancelled
 ) -> AsyncIterator[asyncio.Task[LeadershipEnd]]:
-    """Run the elector with `work` for the length of the block, and stop it cleanly at the end."""
+    """Run the elector with `work` during the block, and stop it cleanly at the end."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(process.elector.run(work))
         await run_ready_tasks()
@@ -104,7 +104,7 @@ async def test_a_leader_renews_without_reading(
     assert lease.record.transitions == 0
 
 
-async def test_a_leader_whose_lease_was_edited_reads_it_once_and_goes_on(
+async def test_a_leader_whose_lease_was_edited_reads_it_once_and_renews_it(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
@@ -140,7 +140,7 @@ async def test_a_follower_reports_each_leader_once(clock: VirtualClock) -> None:
         assert ours.events == []
 
 
-async def test_a_candidate_without_a_server_reports_nothing_and_keeps_trying(
+async def test_a_candidate_retries_while_the_server_is_unreachable(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     ours.lock.permanent_fault = LockFault.FAILS
@@ -153,32 +153,32 @@ async def test_a_candidate_without_a_server_reports_nothing_and_keeps_trying(
 
 
 @pytest.mark.parametrize("call", ["create", "update"])
-async def test_a_candidate_whose_answer_was_lost_finds_that_it_leads(
+async def test_a_candidate_leads_after_a_lost_response_to_its_acquisition(
     clock: VirtualClock, call: str
 ) -> None:
     lease = FakeLease(None if call == "create" else replace(THEIRS, holder=""))
     ours = Process(lease, clock)
-    ours.lock.faults[call].append(LockFault.ANSWER_LOST)
+    ours.lock.faults[call].append(LockFault.RESPONSE_LOST)
     async with running(ours):
-        taken = lease.record
+        acquired = lease.record
         assert (lease.holder, ours.elector.is_leader()) == ("a", False)
         await clock.advance(5)
         assert ours.elector.is_leader()
-        assert acquisition(lease.record) == acquisition(taken)
+        assert acquisition(lease.record) == acquisition(acquired)
 
 
-async def test_a_leader_survives_the_lost_answer_of_a_renewal(
+async def test_a_leader_continues_after_a_lost_response_to_its_renewal(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        ours.lock.faults["update"].append(LockFault.ANSWER_LOST)
+        ours.lock.faults["update"].append(LockFault.RESPONSE_LOST)
         await clock.advance(30)
         assert ours.elector.is_leader()
         assert not task.done()
         assert ours.metric("slowpath_total") == 1
 
 
-async def test_a_renewal_that_hangs_leaves_time_for_another(
+async def test_a_leader_continues_after_a_renewal_without_response(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
@@ -188,18 +188,18 @@ async def test_a_renewal_that_hangs_leaves_time_for_another(
         assert ours.elector.is_leader()
 
 
-async def test_a_leadership_counts_from_the_sending_of_the_renewal(
+async def test_the_renew_deadline_counts_from_the_sending_of_the_renewal(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    ours.lock.answer_seconds = 4
+    ours.lock.response_seconds = 4
     async with running(ours):
         await clock.advance(4)
-        sent = clock.monotonic()
+        sent_at = clock.monotonic()
         ours.lock.permanent_fault = LockFault.HANGS
         await clock.advance(9.9)
         assert ours.elector.is_leader()
         await clock.advance(0.1)
-        assert clock.monotonic() == sent + SETTINGS.renew_deadline_seconds
+        assert clock.monotonic() == sent_at + SETTINGS.renew_deadline_seconds
         assert not ours.elector.is_leader()
 
 
@@ -213,16 +213,16 @@ async def test_work_that_returns_ends_the_leadership(
     assert lease.holder == ""
 
 
-@pytest.mark.parametrize("mistake", [ValueError("a bug"), TimeoutError("a slow part")])
+@pytest.mark.parametrize("error", [ValueError("a bug"), TimeoutError("a slow part")])
 async def test_an_exception_of_the_work_is_raised_unchanged(
-    lease: FakeLease, clock: VirtualClock, ours: Process, mistake: Exception
+    lease: FakeLease, clock: VirtualClock, ours: Process, error: Exception
 ) -> None:
     async def work() -> None:
-        raise mistake
+        raise error
 
-    with pytest.raises(type(mistake)) as raised:
+    with pytest.raises(type(error)) as raised:
         await ours.elector.run(work)
-    assert raised.value is mistake
+    assert raised.value is error
     assert lease.holder == ""
 
 
@@ -243,7 +243,7 @@ async def test_a_leader_that_cannot_renew_stops_at_its_deadline(
         assert ours.events[-1] == "a stopped leading"
         await clock.advance(5)
         assert task.result() is LeadershipEnd.LOST
-        assert not ours.abandoned.is_set()
+        assert not ours.terminated.is_set()
 
 
 async def test_a_leader_that_sees_another_holder_stops_at_once(
@@ -258,13 +258,13 @@ async def test_a_leader_that_sees_another_holder_stops_at_once(
 
 
 @pytest.mark.parametrize(
-    "meddled", [None, replace(THEIRS, holder="")], ids=["deleted", "holder wiped out"]
+    "edited", [None, replace(THEIRS, holder="")], ids=["deleted", "holder removed"]
 )
-async def test_a_leader_whose_lease_was_free_for_a_moment_does_not_lead_on(
-    lease: FakeLease, clock: VirtualClock, ours: Process, meddled: LeaseRecord | None
+async def test_a_leader_whose_lease_was_free_for_a_moment_stops(
+    lease: FakeLease, clock: VirtualClock, ours: Process, edited: LeaseRecord | None
 ) -> None:
     async with running(ours) as task:
-        lease.write(meddled)
+        lease.write(edited)
         await clock.advance(2)
         assert task.result() is LeadershipEnd.LOST
     assert lease.holder == ""
@@ -300,7 +300,7 @@ async def test_an_elector_can_run_again_after_a_loss(
 # Clock jumps, blocked event loops and work that does not stop ------------------------------------
 
 
-async def test_after_a_jump_in_time_the_fence_holds_before_anything_else_has_run(
+async def test_the_fence_raises_immediately_after_a_clock_jump(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
@@ -334,67 +334,67 @@ async def test_an_expired_term_is_not_renewed_even_if_the_lease_is_free(
     assert (lease.holder, lease.version) == ("", writes + 1)
 
 
-async def test_a_renewal_whose_answer_waits_behind_a_jump_does_not_bring_the_term_back(
+async def test_a_renewal_response_after_a_clock_jump_does_not_extend_the_term(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours) as task:
-        ours.lock.answer_seconds = 1
+        ours.lock.response_seconds = 1
         await clock.advance(2.5)
         clock.advance_timers(8)
         assert not ours.elector.is_leader()
-        ours.lock.answer_seconds = 0
+        ours.lock.response_seconds = 0
         await run_ready_tasks()
         assert task.result() is LeadershipEnd.LOST
 
 
-async def test_a_lease_whose_answer_comes_too_late_begins_no_leadership(
+async def test_an_acquisition_with_a_late_response_starts_no_leadership(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    ours.lock.answer_seconds = 4
+    ours.lock.response_seconds = 4
     async with running(ours):
         await clock.advance(5)
         clock.advance_timers(20)
         await run_ready_tasks()
         assert not ours.elector.is_leader()
         assert ours.events == []
-        ours.lock.answer_seconds = 0
+        ours.lock.response_seconds = 0
 
 
-async def test_work_that_ignores_its_cancellation_is_abandoned_before_the_lease_ends(
+async def test_the_process_is_terminated_before_the_lease_ends_if_the_work_ignores_its_cancellation(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    let_go = asyncio.Event()
+    release = asyncio.Event()
 
     async def stubborn() -> None:
-        while not let_go.is_set():
+        while not release.is_set():
             try:
-                await let_go.wait()
+                await release.wait()
             except asyncio.CancelledError:
                 continue
 
     async with running(ours, stubborn) as task:
         ours.lock.permanent_fault = LockFault.FAILS
         await clock.advance(13.9)
-        early = ours.abandoned.is_set()
+        was_early = ours.terminated.is_set()
         await clock.advance(0.1)
-        in_time = await asyncio.to_thread(ours.abandoned.wait, THREAD_SECONDS)
-        still_working = not task.done()
-        let_go.set()
-    assert (early, in_time, still_working) == (False, True, True)
+        was_in_time = await asyncio.to_thread(ours.terminated.wait, THREAD_SECONDS)
+        was_working = not task.done()
+        release.set()
+    assert (was_early, was_in_time, was_working) == (False, True, True)
 
 
-async def test_a_blocked_loop_is_abandoned_before_the_lease_ends(
+async def test_the_process_is_terminated_before_the_lease_ends_if_the_event_loop_is_blocked(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
-    noticed: list[bool] = []
+    results: list[bool] = []
 
     async def blocking() -> None:
         clock.advance_timers(14)
-        noticed.append(ours.abandoned.wait(THREAD_SECONDS))
+        results.append(ours.terminated.wait(THREAD_SECONDS))
 
     async with running(ours, blocking):
         pass
-    assert noticed == [True]
+    assert results == [True]
 
 
 async def test_the_watchdog_ends_with_the_leadership(
@@ -418,7 +418,7 @@ async def test_a_clean_stop_releases_the_lease_after_the_work_has_ended(
 
     async def work() -> None:
         try:
-            await for_ever()
+            await until_cancelled()
         finally:
             await clock.sleep(30)
             ours.elector.fence()
@@ -434,7 +434,7 @@ async def test_a_clean_stop_releases_the_lease_after_the_work_has_ended(
     assert (lease.holder, lease.record.duration_seconds, lease.record.transitions) == ("", 1, 0)
 
 
-async def test_a_released_lease_is_taken_within_a_retry_period(
+async def test_a_released_lease_is_acquired_within_a_retry_period(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     theirs = Process(lease, clock, "b")
@@ -445,7 +445,7 @@ async def test_a_released_lease_is_taken_within_a_retry_period(
     assert "b became leader" in ours.events + theirs.events
 
 
-async def test_a_release_does_not_wipe_out_a_successor(
+async def test_a_release_does_not_change_the_lease_of_a_successor(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
@@ -456,7 +456,7 @@ async def test_a_release_does_not_wipe_out_a_successor(
 
 @pytest.mark.parametrize("fault", [LockFault.HANGS, LockFault.HANGS_AFTER_WRITE])
 @pytest.mark.parametrize("call", ["get", "update"])
-async def test_a_stop_during_a_renewal_still_releases(
+async def test_a_stop_during_a_renewal_releases_the_lease(
     lease: FakeLease, clock: VirtualClock, ours: Process, call: str, fault: LockFault
 ) -> None:
     async with running(ours):
@@ -467,7 +467,7 @@ async def test_a_stop_during_a_renewal_still_releases(
     assert ours.events == ["a became leader", "a stopped leading"]
 
 
-async def test_a_stop_during_the_first_write_still_releases(
+async def test_a_stop_during_the_first_write_releases_the_lease(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     ours.lock.faults["create"].append(LockFault.HANGS_AFTER_WRITE)
@@ -476,7 +476,7 @@ async def test_a_stop_during_the_first_write_still_releases(
     assert lease.holder == ""
 
 
-async def test_a_release_that_meets_a_late_renewal_is_tried_again(
+async def test_a_release_that_conflicts_with_a_late_renewal_is_retried(
     lease: FakeLease, clock: VirtualClock, ours: Process
 ) -> None:
     async with running(ours):
@@ -486,7 +486,7 @@ async def test_a_release_that_meets_a_late_renewal_is_tried_again(
     assert lease.holder == ""
 
 
-async def test_a_follower_that_stops_leaves_the_lease_alone(clock: VirtualClock) -> None:
+async def test_a_stopping_follower_does_not_change_the_lease(clock: VirtualClock) -> None:
     lease = FakeLease(THEIRS)
     async with running(Process(lease, clock)):
         await clock.advance(1)
@@ -494,7 +494,7 @@ async def test_a_follower_that_stops_leaves_the_lease_alone(clock: VirtualClock)
 
 
 @pytest.mark.parametrize("fault", [LockFault.FAILS, LockFault.HANGS])
-async def test_a_stop_without_a_server_ends_within_the_renew_deadline(
+async def test_a_stop_ends_within_the_renew_deadline_if_the_server_is_unreachable(
     lease: FakeLease, clock: VirtualClock, ours: Process, fault: LockFault
 ) -> None:
     async with running(ours) as task:

@@ -1,4 +1,4 @@
-"""Tests of the Lease on the wire, and of the lock that uses it."""
+"""Tests of the encoding of the Lease, and of the lock that uses it."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -46,33 +46,33 @@ SPEC = {
 
 
 class ScriptedRest(RestClient):
-    """REST client that returns the next of `answers` for each call, and records the calls."""
+    """REST client that returns the next of `responses` for each call, and records the calls."""
 
-    def __init__(self, *answers: dict[str, Any] | StatusError) -> None:
+    def __init__(self, *responses: dict[str, Any] | StatusError) -> None:
         self.calls: list[KubeRequest] = []
-        self._answers = list(answers)
+        self._responses = list(responses)
 
     async def send(self, request: KubeRequest, *, timeout_seconds: float = 0) -> bytes:
         self.calls.append(request)
-        answer = self._answers.pop(0)
-        if isinstance(answer, StatusError):
-            raise answer
-        return json.dumps(answer).encode()
+        response = self._responses.pop(0)
+        if isinstance(response, StatusError):
+            raise response
+        return json.dumps(response).encode()
 
 
 def lease(version: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": KEY.name, "resourceVersion": version}, "spec": spec}
 
 
-def refusal(code: int, reason: str) -> StatusError:
-    return error_from_response("refused", code, json.dumps({"reason": reason}).encode())
+def error_response(code: int, reason: str) -> StatusError:
+    return error_from_response("PATCH lease", code, json.dumps({"reason": reason}).encode())
 
 
 def lock(rest: RestClient) -> LeaseLock:
     return LeaseLock(Client(rest, "tests"), KEY, "a")
 
 
-def test_a_record_survives_the_way_to_the_server_and_back() -> None:
+def test_a_lease_record_is_encoded_and_decoded_without_loss() -> None:
     assert spec_from_record(RECORD) == SPEC
     assert record_from_spec(msgspec.convert(SPEC, LeaseSpec)) == RECORD
 
@@ -97,33 +97,33 @@ def test_times_are_utc_with_six_digits_even_on_the_full_second() -> None:
     )
 
 
-async def test_a_lease_that_does_not_exist_is_no_record() -> None:
-    assert await lock(ScriptedRest(refusal(404, "NotFound"))).get() is None
+async def test_a_missing_lease_has_no_record() -> None:
+    assert await lock(ScriptedRest(error_response(404, "NotFound"))).get() is None
 
 
 async def test_other_errors_of_a_lease_read_are_raised() -> None:
     with pytest.raises(StatusError):
-        await lock(ScriptedRest(refusal(500, "InternalError"))).get()
+        await lock(ScriptedRest(error_response(500, "InternalError"))).get()
 
 
 async def test_a_late_lease_create_raises_already_exists() -> None:
     with pytest.raises(AlreadyExistsError):
-        await lock(ScriptedRest(refusal(409, "AlreadyExists"))).create(RECORD)
+        await lock(ScriptedRest(error_response(409, "AlreadyExists"))).create(RECORD)
 
 
-async def test_an_update_needs_a_version_to_be_based_on() -> None:
+async def test_an_update_without_a_known_version_is_refused() -> None:
     rest = ScriptedRest()
     with pytest.raises(LeaseNotReadError):
         await lock(rest).update(RECORD)
     assert rest.calls == []
 
 
-async def test_each_write_is_based_on_the_version_that_was_seen_last() -> None:
+async def test_each_update_has_the_last_seen_version() -> None:
     rest = ScriptedRest(lease("7"), lease("8", **SPEC), lease("9", **SPEC))
-    ours = lock(rest)
-    assert await ours.get() == LeaseRecord()
-    await ours.update(RECORD)
-    await ours.update(RECORD)
+    lease_lock = lock(rest)
+    assert await lease_lock.get() == LeaseRecord()
+    await lease_lock.update(RECORD)
+    await lease_lock.update(RECORD)
     bodies = [json.loads(call.body or b"") for call in rest.calls[1:]]
     assert [body["metadata"] for body in bodies] == [
         {"resourceVersion": "7"},
@@ -134,20 +134,20 @@ async def test_each_write_is_based_on_the_version_that_was_seen_last() -> None:
 
 async def test_a_created_lease_can_be_updated_without_a_read() -> None:
     rest = ScriptedRest(lease("1", **SPEC), lease("2", **SPEC))
-    ours = lock(rest)
-    await ours.create(RECORD)
-    await ours.update(RECORD)
+    lease_lock = lock(rest)
+    await lease_lock.create(RECORD)
+    await lease_lock.update(RECORD)
     created, updated = (json.loads(call.body or b"") for call in rest.calls)
     assert created["metadata"] == {"namespace": "system", "name": "controller"}
     assert (created["kind"], created["spec"]) == ("Lease", SPEC)
     assert updated["metadata"] == {"resourceVersion": "1"}
 
 
-async def test_an_update_leaves_what_others_wrote_on_the_lease() -> None:
+async def test_an_update_keeps_the_fields_of_other_writers_in_the_lease() -> None:
     rest = ScriptedRest(lease("7"), lease("8", **SPEC))
-    ours = lock(rest)
-    await ours.get()
-    await ours.update(RECORD)
+    lease_lock = lock(rest)
+    await lease_lock.get()
+    await lease_lock.update(RECORD)
     assert rest.calls[1].content_type == MERGE_PATCH
     assert json.loads(rest.calls[1].body or b"") == {
         "metadata": {"resourceVersion": "7"},
@@ -156,11 +156,11 @@ async def test_an_update_leaves_what_others_wrote_on_the_lease() -> None:
 
 
 async def test_an_update_of_a_changed_lease_is_refused_until_it_is_read_again() -> None:
-    rest = ScriptedRest(lease("7"), refusal(409, "Conflict"), lease("9"), lease("10"))
-    ours = lock(rest)
-    await ours.get()
+    rest = ScriptedRest(lease("7"), error_response(409, "Conflict"), lease("9"), lease("10"))
+    lease_lock = lock(rest)
+    await lease_lock.get()
     with pytest.raises(ConflictError):
-        await ours.update(RECORD)
-    await ours.get()
-    await ours.update(RECORD)
+        await lease_lock.update(RECORD)
+    await lease_lock.get()
+    await lease_lock.update(RECORD)
     assert json.loads(rest.calls[3].body or b"")["metadata"] == {"resourceVersion": "9"}

@@ -13,7 +13,7 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
 THEIRS = LeaseRecord("b", 15, "1999-01-01T00:00:00.000000Z", "2099-01-01T00:00:00.000000Z", 4)
 
 
-def test_the_defaults_are_those_of_the_core_components() -> None:
+def test_the_default_settings_are_those_of_the_kubernetes_components() -> None:
     settings = ElectionSettings("test")
     assert (
         settings.lease_duration_seconds,
@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_the_core_components() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "complaint"),
+    ("values", "message"),
     [
         ((10, 10.0, 2.0), "longer than the renew deadline"),
         ((15, 2.4, 2.0), "1.2 times the retry period"),
@@ -33,14 +33,14 @@ def test_the_defaults_are_those_of_the_core_components() -> None:
         ((0, -1.0, -2.0), "above zero"),
     ],
 )
-def test_settings_that_cannot_be_safe_are_refused(
-    wrong: tuple[int, float, float], complaint: str
+def test_unsafe_election_settings_are_refused(
+    values: tuple[int, float, float], message: str
 ) -> None:
-    with pytest.raises(ElectionSettingsError, match=complaint):
-        ElectionSettings("test", *wrong)
+    with pytest.raises(ElectionSettingsError, match=message):
+        ElectionSettings("test", *values)
 
 
-def test_a_short_deadline_still_gives_a_call_a_second() -> None:
+def test_a_request_timeout_is_at_least_one_second() -> None:
     assert ElectionSettings("test", 2, 1.5, 0.5).request_timeout_seconds == 1
 
 
@@ -51,7 +51,7 @@ def test_candidates_wait_between_one_and_two_point_two_retry_periods() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "age", "free"),
+    ("record", "age", "is_acquirable"),
     [
         (LeaseRecord(), 0.0, True),
         (replace(THEIRS, holder="a"), 0.0, True),
@@ -61,38 +61,40 @@ def test_candidates_wait_between_one_and_two_point_two_retry_periods() -> None:
         (replace(THEIRS, duration_seconds=60), 59.0, False),
         (replace(THEIRS, duration_seconds=0), 0.0, True),
     ],
-    ids=["free", "ours", "fresh", "almost over", "over", "its own duration", "no duration"],
+    ids=["free", "ours", "valid", "almost expired", "expired", "longer duration", "duration 0"],
 )
-def test_a_lease_may_be_acquired_when_it_is_free_own_or_expired(
-    record: LeaseRecord, age: float, free: bool
+def test_a_lease_is_acquirable_if_it_is_free_ours_or_expired(
+    record: LeaseRecord, age: float, is_acquirable: bool
 ) -> None:
-    assert rules.is_acquirable(Observation(record, 100.0), "a", 100.0 + age) is free
+    observed = Observation(record, 100.0)
+    assert rules.is_acquirable(observed, "a", 100.0 + age) is is_acquirable
 
 
-def test_only_a_change_restarts_the_time_of_the_holder() -> None:
+def test_only_a_changed_record_restarts_the_observation_time() -> None:
     before = Observation(THEIRS, 100.0)
     assert rules.observe(before, THEIRS, 105.0) is before
     changed = replace(THEIRS, renew_time="2099-01-01T00:00:00.000001Z")
     assert rules.observe(before, changed, 105.0) == Observation(changed, 105.0)
 
 
-def test_taking_over_counts_a_transition_and_renewing_does_not() -> None:
-    wanted = rules.new_lease_record("a", 15, NOW)
-    taken = rules.successor_record(wanted, THEIRS)
-    assert (taken.holder, taken.transitions, taken.acquire_time) == ("a", 5, wanted.acquire_time)
+def test_an_acquisition_counts_a_transition_and_a_renewal_does_not() -> None:
+    new_record = rules.new_lease_record("a", 15, NOW)
+    acquired = rules.successor_record(new_record, THEIRS)
+    assert (acquired.holder, acquired.transitions) == ("a", 5)
+    assert acquired.acquire_time == new_record.acquire_time
     later = rules.new_lease_record("a", 15, NOW.replace(minute=1))
-    renewed = rules.successor_record(later, taken)
-    assert renewed == replace(taken, renew_time=later.renew_time)
+    renewed = rules.successor_record(later, acquired)
+    assert renewed == replace(acquired, renew_time=later.renew_time)
 
 
-def test_a_released_lease_has_no_holder_and_is_over_in_a_second() -> None:
-    free = rules.released_record(THEIRS, NOW)
-    assert (free.holder, free.duration_seconds, free.transitions) == ("", 1, 4)
+def test_a_released_lease_has_no_holder_and_a_duration_of_one_second() -> None:
+    released = rules.released_record(THEIRS, NOW)
+    assert (released.holder, released.duration_seconds, released.transitions) == ("", 1, 4)
 
 
-def test_a_term_goes_on_only_in_its_own_renewals() -> None:
-    wanted = rules.new_lease_record("a", 15, NOW)
-    term = rules.term_of(Observation(wanted, 1.0))
-    assert term.is_continued_by(replace(wanted, renew_time="later"))
-    assert not term.is_continued_by(replace(wanted, transitions=1))
-    assert not term.is_continued_by(replace(wanted, acquire_time="later"))
+def test_a_term_is_continued_only_by_its_renewals() -> None:
+    new_record = rules.new_lease_record("a", 15, NOW)
+    term = rules.term_of(Observation(new_record, 1.0))
+    assert term.is_continued_by(replace(new_record, renew_time="later"))
+    assert not term.is_continued_by(replace(new_record, transitions=1))
+    assert not term.is_continued_by(replace(new_record, acquire_time="later"))

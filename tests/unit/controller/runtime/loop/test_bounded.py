@@ -1,4 +1,4 @@
-"""Tests of bounded concurrency: actions run at most so many at a time, each with a result."""
+"""Tests of bounded concurrency: a limited number of actions runs at once, each with a result."""
 
 import asyncio
 
@@ -10,39 +10,39 @@ from tests.support.clocks.virtual_clock import run_ready_tasks
 
 
 async def test_all_items_are_processed_with_bounded_concurrency() -> None:
-    running, most, done = 0, 0, []
+    running, max_running, done = 0, 0, []
 
     async def work(item: int) -> None:
-        nonlocal running, most
+        nonlocal running, max_running
         running += 1
-        most = max(most, running)
+        max_running = max(max_running, running)
         await asyncio.sleep(0)
         running -= 1
         done.append(item)
 
     assert await run_bounded(range(100), work, KubeError) == {}
-    assert (sorted(done), most) == (list(range(100)), MAX_CONCURRENT)
+    assert (sorted(done), max_running) == (list(range(100)), MAX_CONCURRENT)
 
 
-async def test_after_a_failure_nothing_is_begun_and_what_is_under_way_ends() -> None:
-    begun, ended, slow = [], [], asyncio.Event()
+async def test_after_a_failure_no_action_starts_and_running_actions_end() -> None:
+    started, ended, may_end = [], [], asyncio.Event()
 
     async def work(item: int) -> None:
-        begun.append(item)
+        started.append(item)
         if item == 1:
             raise ForbiddenError("quota", status=403)
-        await slow.wait()
+        await may_end.wait()
         ended.append(item)
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(run_bounded(range(100), work, ForbiddenError))
         await run_ready_tasks()
-        slow.set()
+        may_end.set()
     assert isinstance(first_in_order(task.result()), ForbiddenError)
-    assert (begun, len(ended)) == (list(range(MAX_CONCURRENT)), MAX_CONCURRENT - 1)
+    assert (started, len(ended)) == (list(range(MAX_CONCURRENT)), MAX_CONCURRENT - 1)
 
 
-async def test_the_errors_have_positions_and_come_in_the_order_of_time() -> None:
+async def test_errors_have_positions_and_are_in_the_order_of_their_time() -> None:
     last_failed = asyncio.Event()
 
     async def work(item: int) -> None:
@@ -56,7 +56,7 @@ async def test_the_errors_have_positions_and_come_in_the_order_of_time() -> None
     assert str(first_in_order(errors)) == "0"
 
 
-async def test_without_errors_there_is_no_first_one() -> None:
+async def test_first_in_order_is_none_without_errors() -> None:
     assert first_in_order({}) is None
 
 

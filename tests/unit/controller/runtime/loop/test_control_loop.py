@@ -22,20 +22,20 @@ from tests.support.clocks.virtual_clock import VirtualClock, run_ready_tasks
 A, B, C = (ObjectKey("space", name) for name in "abc")
 FIRST_BACKOFF = 0.005
 
-Act = Callable[[], Awaitable[Result]]
+Action = Callable[[], Awaitable[Result]]
 
 
 class Scripted:
     """Reconciler that runs a scripted action per key, and records the keys."""
 
     def __init__(self) -> None:
-        self.acts: dict[ObjectKey, Act] = {}
+        self.actions: dict[ObjectKey, Action] = {}
         self.started: list[ObjectKey] = []
         self.ended: list[ObjectKey] = []
 
     async def reconcile(self, key: ObjectKey) -> Result:
         self.started.append(key)
-        result = await self.acts.get(key, done)()
+        result = await self.actions.get(key, done)()
         self.ended.append(key)
         return result
 
@@ -75,10 +75,10 @@ class Bench:
             await self.clock.advance(self.options.drain_timeout_seconds)
 
     async def reconcile(
-        self, key: ObjectKey, act: Act, priority: Priority = Priority.CHANGED
+        self, key: ObjectKey, action: Action, priority: Priority = Priority.CHANGED
     ) -> None:
-        """Run `act` in the running loop as the reconcile of `key`."""
-        self.reconciler.acts[key] = act
+        """Run `action` in the running loop as the reconcile of `key`."""
+        self.reconciler.actions[key] = action
         self.queue.add(key, priority)
         await run_ready_tasks()
 
@@ -99,18 +99,18 @@ async def done() -> Result:
     return Result()
 
 
-def failing(error: BaseException) -> Act:
-    async def act() -> Result:
+def failing(error: BaseException) -> Action:
+    async def action() -> Result:
         raise error
 
-    return act
+    return action
 
 
-def requeueing(seconds: float, priority: Priority | None = None) -> Act:
-    async def act() -> Result:
+def requeueing(seconds: float, priority: Priority | None = None) -> Action:
+    async def action() -> Result:
         return Result(requeue_after=seconds, priority=priority)
 
-    return act
+    return action
 
 
 async def hanging() -> Result:
@@ -118,10 +118,10 @@ async def hanging() -> Result:
     return Result()
 
 
-def stubborn(release: asyncio.Event) -> Act:
+def stubborn(release: asyncio.Event) -> Action:
     """Return a reconcile that swallows every cancellation until it is released."""
 
-    async def act() -> Result:
+    async def action() -> Result:
         while not release.is_set():
             try:
                 await release.wait()
@@ -129,7 +129,7 @@ def stubborn(release: asyncio.Event) -> Act:
                 continue
         return Result()
 
-    return act
+    return action
 
 
 class TestOutcomes:
@@ -142,7 +142,7 @@ class TestOutcomes:
     async def test_success_ends_the_back_off(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(ReconcileError("not yet")))
-            bench.reconciler.acts[A] = done
+            bench.reconciler.actions[A] = done
             await bench.clock.advance(FIRST_BACKOFF)
             assert bench.reconciler.ended == [A]
             assert bench.queue.failures(A) == 0
@@ -150,11 +150,11 @@ class TestOutcomes:
     async def test_an_error_is_retried_with_growing_back_off(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(ReconcileError("not yet")))
-            for tries, seconds in enumerate((0.005, 0.01, 0.02), start=1):
+            for attempts, seconds in enumerate((0.005, 0.01, 0.02), start=1):
                 await bench.clock.advance(seconds - 0.001)
-                assert len(bench.reconciler.started) == tries
+                assert len(bench.reconciler.started) == attempts
                 await bench.clock.advance(0.001)
-                assert len(bench.reconciler.started) == tries + 1
+                assert len(bench.reconciler.started) == attempts + 1
             assert bench.queue.failures(A) == 4
         assert bench.count("reconcile_total", result="error") == 4
         assert bench.count("reconcile_errors_total") == 4
@@ -173,7 +173,7 @@ class TestOutcomes:
     async def test_a_requeue_ends_the_back_off(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(ReconcileError("not yet")))
-            bench.reconciler.acts[A] = requeueing(30.0)
+            bench.reconciler.actions[A] = requeueing(30.0)
             await bench.clock.advance(FIRST_BACKOFF)
             assert bench.queue.failures(A) == 0
 
@@ -191,7 +191,7 @@ class TestOutcomes:
     async def test_a_terminal_error_leaves_no_back_off_behind(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(ReconcileError("not yet")))
-            bench.reconciler.acts[A] = failing(TerminalError("never"))
+            bench.reconciler.actions[A] = failing(TerminalError("never"))
             await bench.clock.advance(FIRST_BACKOFF)
             assert bench.queue.failures(A) == 0
 
@@ -238,29 +238,30 @@ class TestOutcomes:
 
 class TestPriorities:
     @pytest.mark.parametrize(
-        ("act", "seconds"), [(failing(ReconcileError("no")), FIRST_BACKOFF), (requeueing(30.0), 30)]
+        ("action", "seconds"),
+        [(failing(ReconcileError("no")), FIRST_BACKOFF), (requeueing(30.0), 30)],
     )
-    async def test_another_try_has_the_priority_of_the_first(
-        self, bench: Bench, act: Act, seconds: float
+    async def test_a_retried_or_requeued_key_keeps_its_priority(
+        self, bench: Bench, action: Action, seconds: float
     ) -> None:
         async with bench.running():
-            await bench.reconcile(A, act, Priority.BACKLOG)
+            await bench.reconcile(A, action, Priority.BACKLOG)
             await self.occupy_then_pass(bench, seconds)
             assert bench.queue.priority(A) is Priority.BACKLOG
 
-    async def test_a_result_can_name_another_priority(self, bench: Bench) -> None:
+    async def test_a_result_can_set_another_priority(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, requeueing(30.0, Priority.CHANGED), Priority.BACKLOG)
             await self.occupy_then_pass(bench, 30.0)
             assert bench.queue.priority(A) is Priority.CHANGED
 
     async def occupy_then_pass(self, bench: Bench, seconds: float) -> None:
-        bench.reconciler.acts[A] = hanging
+        bench.reconciler.actions[A] = hanging
         await bench.clock.advance(seconds)
         assert bench.reconciler.started == [A, A]
 
 
-class TestContainment:
+class TestErrors:
     async def test_an_unexpected_exception_is_counted_as_a_panic_and_retried(
         self, bench: Bench, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -273,7 +274,7 @@ class TestContainment:
         assert caplog.records[0].message == "reconcile_broken"
         assert caplog.records[0].exc_info is not None
 
-    async def test_a_known_failure_of_the_api_is_no_panic(self, bench: Bench) -> None:
+    async def test_an_api_error_is_not_counted_as_a_panic(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(StatusError("etcd is slow", status=500)))
         assert bench.count("reconcile_errors_total") == 1
@@ -286,7 +287,7 @@ class TestContainment:
         assert bench.reconciler.ended == [B]
         assert bench.count("reconcile_panics_total") == 1
 
-    async def test_reconciles_that_never_wait_do_not_hold_up_the_event_loop(
+    async def test_reconciles_without_an_await_do_not_block_the_event_loop(
         self, bench: Bench
     ) -> None:
         for number in range(1000):
@@ -305,25 +306,25 @@ class TestContainment:
             assert bench.count("reconcile_timeouts_total") == 1
             assert bench.count("reconcile_errors_total") == 1
             assert bench.count("reconcile_panics_total") == 0
-            bench.reconciler.acts[A] = done
+            bench.reconciler.actions[A] = done
             await bench.clock.advance(FIRST_BACKOFF)
         assert bench.reconciler.ended == [A]
 
-    async def test_each_deadline_that_is_reached_counts(self, bench: Bench) -> None:
+    async def test_each_reconcile_timeout_is_counted(self, bench: Bench) -> None:
         async with bench.running():
             await bench.reconcile(A, hanging)
             await bench.clock.advance(2 * 60.0 + FIRST_BACKOFF)
             assert bench.count("reconcile_timeouts_total") == 2
 
-    async def test_a_timeout_of_the_reconcilers_own_is_not_its_deadline(self, bench: Bench) -> None:
+    async def test_a_timeout_error_of_the_reconciler_is_not_counted_as_a_reconcile_timeout(
+        self, bench: Bench
+    ) -> None:
         async with bench.running():
             await bench.reconcile(A, failing(TimeoutError()))
         assert bench.count("reconcile_timeouts_total") == 0
         assert bench.count("reconcile_errors_total") == 1
 
-    async def test_a_result_that_comes_in_spite_of_the_deadline_is_taken(
-        self, bench: Bench
-    ) -> None:
+    async def test_a_result_after_the_deadline_is_accepted(self, bench: Bench) -> None:
         async def late() -> Result:
             try:
                 await hanging()
@@ -353,7 +354,9 @@ class TestStubbornReconciles:
             assert "reconcile_ignores_cancellation" in [rec.message for rec in caplog.records]
             release.set()
 
-    async def test_a_key_stays_with_a_hanging_reconcile_until_it_ends(self, bench: Bench) -> None:
+    async def test_a_key_is_not_reconciled_again_while_its_reconcile_hangs(
+        self, bench: Bench
+    ) -> None:
         release = asyncio.Event()
         async with bench.running():
             await bench.reconcile(A, stubborn(release))
@@ -397,7 +400,7 @@ class TestStubbornReconciles:
 
 
 class TestWorkers:
-    async def test_as_many_keys_run_at_once_as_there_are_workers(self) -> None:
+    async def test_the_number_of_concurrent_reconciles_is_the_number_of_workers(self) -> None:
         bench = Bench(workers=2)
         async with bench.running():
             for key in (A, B, C):
@@ -416,7 +419,7 @@ class TestWorkers:
 
 
 class TestStopping:
-    async def test_a_running_reconcile_may_end_in_time(self, bench: Bench) -> None:
+    async def test_a_stopping_loop_waits_for_a_running_reconcile(self, bench: Bench) -> None:
         async def slow() -> Result:
             await bench.clock.sleep(10.0)
             return Result()
@@ -472,7 +475,7 @@ class TestStopping:
             assert run.cancelled()
         assert bench.count("active_workers") == 0
 
-    async def test_a_reconcile_that_swallowed_its_cancellation_does_not_keep_the_worker(
+    async def test_a_cancelled_worker_ends_if_its_reconcile_swallows_the_cancellation(
         self, bench: Bench
     ) -> None:
         async def swallowing() -> Result:
@@ -490,19 +493,19 @@ class TestStopping:
             assert run.cancelled()
 
 
-class TestIdentity:
+class TestReconcileId:
     async def test_each_reconcile_has_its_own_id(self, bench: Bench) -> None:
         ids = []
 
-        async def telling() -> Result:
+        async def recording() -> Result:
             ids.append(reconcile_id())
             return Result()
 
         async with bench.running():
-            await bench.reconcile(A, telling)
-            await bench.reconcile(A, telling)
+            await bench.reconcile(A, recording)
+            await bench.reconcile(A, recording)
         assert len(set(ids)) == 2
-        assert all(len(each) == 8 and int(each, 16) for each in ids)
+        assert all(len(identifier) == 8 and int(identifier, 16) for identifier in ids)
 
     async def test_there_is_no_reconcile_id_outside_of_a_reconcile(self) -> None:
         assert reconcile_id() == ""
@@ -512,23 +515,23 @@ class TestIdentity:
     ) -> None:
         ids = []
 
-        async def telling() -> Result:
+        async def recording() -> Result:
             ids.append(reconcile_id())
             raise ReconcileError("the disk is full")
 
         with caplog.at_level(logging.INFO):
             async with bench.running():
-                await bench.reconcile(A, telling)
-        line = vars(caplog.records[0])
-        assert line["message"] == "reconcile_failed"
-        assert line["error"] == "the disk is full"
-        assert line["reconcileID"] == ids[0]
-        assert line["object"] == "space/a"
-        assert line["controller"] == "things"
+                await bench.reconcile(A, recording)
+        log_fields = vars(caplog.records[0])
+        assert log_fields["message"] == "reconcile_failed"
+        assert log_fields["error"] == "the disk is full"
+        assert log_fields["reconcileID"] == ids[0]
+        assert log_fields["object"] == "space/a"
+        assert log_fields["controller"] == "things"
 
 
 class TestMetrics:
-    async def test_all_series_are_there_before_the_first_reconcile(self, bench: Bench) -> None:
+    async def test_all_time_series_exist_before_the_first_reconcile(self, bench: Bench) -> None:
         for series in (
             "reconcile_errors_total",
             "terminal_reconcile_errors_total",
@@ -541,7 +544,7 @@ class TestMetrics:
         for result in ("success", "error", "requeue_after"):
             assert bench.count("reconcile_total", result=result) == 0
 
-    async def test_the_time_of_each_reconcile_is_observed(self, bench: Bench) -> None:
+    async def test_the_duration_of_each_reconcile_is_observed(self, bench: Bench) -> None:
         async def slow() -> Result:
             await bench.clock.sleep(0.3)
             return Result()
@@ -554,6 +557,6 @@ class TestMetrics:
         assert bench.count("reconcile_time_seconds_bucket", le="0.3") == 1
 
 
-def test_a_key_reads_like_kubectl_writes_it() -> None:
+def test_the_text_of_a_key_is_that_of_kubectl() -> None:
     assert str(ObjectKey("space", "a")) == "space/a"
     assert str(ObjectKey("", "node-1")) == "node-1"

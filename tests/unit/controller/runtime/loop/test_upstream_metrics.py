@@ -42,10 +42,10 @@ def families() -> dict[str, Metric]:
 def test_a_metric_has_the_type_and_labels_of_upstream(
     name: str, families: dict[str, Metric]
 ) -> None:
-    wanted, family = UPSTREAM[name], families[name]
-    assert family.type == wanted["type"]
+    upstream, family = UPSTREAM[name], families[name]
+    assert family.type == upstream["type"]
     (labels, *_) = {tuple(sample.labels) for sample in family.samples}
-    assert set(labels) - {"le"} == set(wanted["labels"])
+    assert set(labels) - {"le"} == set(upstream["labels"])
 
 
 @pytest.mark.parametrize("name", [name for name in UPSTREAM if "buckets" in UPSTREAM[name]])

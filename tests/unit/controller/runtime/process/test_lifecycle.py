@@ -17,14 +17,14 @@ from tests.support.clocks.virtual_clock import VirtualClock
 class Script:
     """Recorded steps in their order, and the scripted behaviour of the components."""
 
-    happened: list[str] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
     cache_syncs: asyncio.Event = field(default_factory=asyncio.Event)
     elected: asyncio.Event = field(default_factory=asyncio.Event)
     lose: asyncio.Event = field(default_factory=asyncio.Event)
     stubborn: bool = False
 
-    def note(self, what: str) -> None:
-        self.happened.append(what)
+    def note(self, step: str) -> None:
+        self.steps.append(step)
 
 
 @asynccontextmanager
@@ -53,7 +53,7 @@ class ScriptedCache:
         await self._script.cache_syncs.wait()
 
     def not_ready(self) -> list[str]:
-        return [] if self._script.cache_syncs.is_set() else ["the cache has not caught up"]
+        return [] if self._script.cache_syncs.is_set() else ["the cache has not synced"]
 
 
 class ScriptedRecorder:
@@ -77,11 +77,11 @@ class ScriptedElector:
     async def run(self, lead: Callable[[], Awaitable[None]]) -> LeadershipEnd:
         try:
             await self._script.elected.wait()
-            return await self._reign(lead)
+            return await self._run_until_lost(lead)
         finally:
             self._script.note("lease released")
 
-    async def _reign(self, lead: Callable[[], Awaitable[None]]) -> LeadershipEnd:
+    async def _run_until_lost(self, lead: Callable[[], Awaitable[None]]) -> LeadershipEnd:
         async with asyncio.TaskGroup() as group:
             work = group.create_task(self._until_done(lead))
             losing = group.create_task(self._script.lose.wait())
@@ -116,7 +116,7 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def parts_of(script: Script) -> LifecycleComponents:
+def components_of(script: Script) -> LifecycleComponents:
     return LifecycleComponents(
         probes=probes(script),
         caches=[ScriptedCache(script)],
@@ -129,15 +129,15 @@ def parts_of(script: Script) -> LifecycleComponents:
 async def outcome(work: Awaitable[None]) -> Exception | None:
     try:
         await work
-    except Exception as error:  # noqa: BLE001 - the test looks at it
+    except Exception as error:  # noqa: BLE001 - the test checks it
         return error
     return None
 
 
-async def test_parts_start_in_order_and_stop_in_reverse(
+async def test_components_start_in_order_and_stop_in_reverse(
     script: Script, clock: VirtualClock
 ) -> None:
-    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(components_of(script), clock), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(outcome(lifecycle.run(stop)))
         script.cache_syncs.set()
@@ -145,7 +145,7 @@ async def test_parts_start_in_order_and_stop_in_reverse(
         await clock.advance(1)
         stop.set()
     assert running.result() is None
-    assert script.happened == [
+    assert script.steps == [
         "probes up",
         "cache up",
         "events up",
@@ -161,49 +161,49 @@ async def test_parts_start_in_order_and_stop_in_reverse(
 async def test_the_election_starts_only_after_the_caches_have_synced(
     script: Script, clock: VirtualClock
 ) -> None:
-    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(components_of(script), clock), asyncio.Event()
     script.elected.set()
     async with asyncio.TaskGroup() as group:
         group.create_task(lifecycle.run(stop))
         await clock.advance(60)
-        assert script.happened == ["probes up", "cache up"]
-        assert lifecycle.not_ready() == ["the cache has not caught up"]
+        assert script.steps == ["probes up", "cache up"]
+        assert lifecycle.not_ready() == ["the cache has not synced"]
         script.cache_syncs.set()
         await clock.advance(1)
-        assert script.happened[-1] == "loop up"
+        assert script.steps[-1] == "loop up"
         assert lifecycle.not_ready() == []
         stop.set()
 
 
-async def test_a_stop_while_caches_catch_up_starts_nothing_more(
+async def test_a_stop_before_the_caches_have_synced_starts_no_further_component(
     script: Script, clock: VirtualClock
 ) -> None:
-    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(components_of(script), clock), asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(lifecycle.run(stop))
         await clock.advance(1)
         stop.set()
-    assert script.happened == ["probes up", "cache up", "cache down", "probes down"]
+    assert script.steps == ["probes up", "cache up", "cache down", "probes down"]
 
 
-async def test_a_standby_keeps_its_caches_and_stops_without_having_worked(
+async def test_a_standby_runs_its_caches_and_stops_without_starting_its_loops(
     script: Script, clock: VirtualClock
 ) -> None:
-    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(components_of(script), clock), asyncio.Event()
     script.cache_syncs.set()
     async with asyncio.TaskGroup() as group:
         running = group.create_task(outcome(lifecycle.run(stop)))
         await clock.advance(3600)
-        assert script.happened == ["probes up", "cache up", "events up"]
+        assert script.steps == ["probes up", "cache up", "events up"]
         stop.set()
     assert running.result() is None
-    assert "loop up" not in script.happened
+    assert "loop up" not in script.steps
 
 
-async def test_a_lost_lease_ends_the_work_and_the_manager(
+async def test_a_lost_lease_ends_the_loops_and_the_process(
     script: Script, clock: VirtualClock
 ) -> None:
-    lifecycle, stop = Lifecycle(parts_of(script), clock), asyncio.Event()
+    lifecycle, stop = Lifecycle(components_of(script), clock), asyncio.Event()
     script.cache_syncs.set()
     script.elected.set()
     async with asyncio.TaskGroup() as group:
@@ -211,27 +211,32 @@ async def test_a_lost_lease_ends_the_work_and_the_manager(
         await clock.advance(1)
         script.lose.set()
     assert isinstance(running.result(), LeadershipLostError)
-    assert script.happened[-1] == "probes down"
+    assert script.steps[-1] == "probes down"
 
 
-async def test_without_election_the_loops_work_at_once(script: Script, clock: VirtualClock) -> None:
-    lifecycle = Lifecycle(replace(parts_of(script), elector=None), clock)
+async def test_without_an_election_the_loops_start_at_once(
+    script: Script, clock: VirtualClock
+) -> None:
+    lifecycle = Lifecycle(replace(components_of(script), elector=None), clock)
     stop = asyncio.Event()
     script.cache_syncs.set()
     async with asyncio.TaskGroup() as group:
         group.create_task(lifecycle.run(stop))
         await clock.advance(1)
-        assert "loop up" in script.happened
+        assert "loop up" in script.steps
         stop.set()
 
 
-async def test_a_loop_that_does_not_stop_is_cut_off_when_the_budget_is_spent(
+async def test_a_loop_that_does_not_stop_is_cancelled_after_the_stop_timeout(
     script: Script, clock: VirtualClock
 ) -> None:
     script.stubborn = True
     script.cache_syncs.set()
     script.elected.set()
-    lifecycle, stop = Lifecycle(parts_of(script), clock, stop_timeout_seconds=10), asyncio.Event()
+    lifecycle, stop = (
+        Lifecycle(components_of(script), clock, stop_timeout_seconds=10),
+        asyncio.Event(),
+    )
     async with asyncio.TaskGroup() as group:
         running = group.create_task(outcome(lifecycle.run(stop)))
         await clock.advance(1)
@@ -240,7 +245,7 @@ async def test_a_loop_that_does_not_stop_is_cut_off_when_the_budget_is_spent(
         assert not running.done()
         await clock.advance(2)
     assert isinstance(running.result(), StopTimeoutError)
-    assert script.happened[-1] == "probes down"
+    assert script.steps[-1] == "probes down"
 
 
 async def test_a_cache_that_crashes_ends_the_process(script: Script, clock: VirtualClock) -> None:
@@ -248,8 +253,8 @@ async def test_a_cache_that_crashes_ends_the_process(script: Script, clock: Virt
         async def run(self) -> None:
             raise RuntimeError("broken cache")
 
-    lifecycle = Lifecycle(replace(parts_of(script), caches=[BrokenCache(script)]), clock)
+    lifecycle = Lifecycle(replace(components_of(script), caches=[BrokenCache(script)]), clock)
     error = await outcome(lifecycle.run(asyncio.Event()))
     assert isinstance(error, ExceptionGroup)
     assert error.subgroup(RuntimeError) is not None
-    assert script.happened[-1] == "probes down"
+    assert script.steps[-1] == "probes down"

@@ -118,11 +118,11 @@ async def test_a_change_of_an_owned_object_reconciles_its_owner(
 async def test_a_mapped_change_reconciles_the_keys_that_its_function_returns(
     api: InMemoryApi, manager: Manager, clock: VirtualClock
 ) -> None:
-    def noted(config_map: ConfigMap) -> Iterable[ObjectKey]:
+    def note_keys(config_map: ConfigMap) -> Iterable[ObjectKey]:
         return [ObjectKey("here", name) for name in config_map.data.values()]
 
     reconciler = RecordingReconciler()
-    manager.controller("notes").for_(NOTES).watches(CONFIG_MAPS, noted).reconcile(reconciler)
+    manager.controller("notes").for_(NOTES).watches(CONFIG_MAPS, note_keys).reconcile(reconciler)
     async with running(manager, clock):
         api.put(CONFIG_MAP, {"metadata": {}, "data": {"note": "b"}})
         await clock.advance(1)
@@ -131,7 +131,7 @@ async def test_a_mapped_change_reconciles_the_keys_that_its_function_returns(
     assert reconciler.keys == ["b", "b", "c"]
 
 
-async def test_a_trigger_sees_the_old_and_the_new_state(
+async def test_a_trigger_receives_the_old_and_the_new_state(
     api: InMemoryApi, manager: Manager, clock: VirtualClock
 ) -> None:
     def on_delete(old: Any, new: Any) -> Iterable[ObjectKey]:
@@ -149,7 +149,7 @@ async def test_a_trigger_sees_the_old_and_the_new_state(
     assert reconciler.keys == ["a"]
 
 
-async def test_keys_may_be_added_to_the_queue_of_a_controller(
+async def test_a_key_added_to_the_queue_of_a_controller_is_reconciled(
     manager: Manager, clock: VirtualClock
 ) -> None:
     reconciler = RecordingReconciler()
@@ -164,18 +164,18 @@ async def test_keys_may_be_added_to_the_queue_of_a_controller(
 async def test_the_caches_show_a_write_before_the_watch_does(
     api: InMemoryApi, manager: Manager, clock: VirtualClock
 ) -> None:
-    seen: list[object] = []
+    cached_values: list[object] = []
 
     async def write(key: ObjectKey) -> None:
-        if not seen:
+        if not cached_values:
             await manager.writer.patch_status(NOTES, key, {"seen": 1})
             note = manager.cache(NOTES).get(key)
-            seen.append(note and note.status.seen)
+            cached_values.append(note and note.status.seen)
 
     api.put(NOTE, {"spec": {"size": 1}})
     manager.controller("notes").for_(NOTES).reconcile(RecordingReconciler(write))
     async with running(manager, clock):
-        assert seen == [1]
+        assert cached_values == [1]
 
 
 async def test_controllers_of_one_process_share_the_cache_of_a_kind(
@@ -207,7 +207,7 @@ async def test_a_failed_reconcile_is_retried_with_backoff(
     assert len(reconciler.keys) == 15
 
 
-async def test_an_object_that_the_model_cannot_hold_gets_a_warning(
+async def test_an_undecodable_object_gets_a_warning_event(
     api: InMemoryApi, manager: Manager, clock: VirtualClock
 ) -> None:
     reconciler = RecordingReconciler()
@@ -260,7 +260,7 @@ async def test_runnables_run_in_every_process_and_leader_runnables_in_the_leader
 ) -> None:
     started: list[str] = []
 
-    class Part:
+    class RecordingRunnable:
         def __init__(self, name: str) -> None:
             self._name = name
 
@@ -277,9 +277,9 @@ async def test_runnables_run_in_every_process_and_leader_runnables_in_the_leader
     election = LeaderElection("here", ElectionSettings("note-keeper"))
     leader, standby = (new_manager(api, clock, election) for _ in range(2))
     for name, manager in (("leader", leader), ("standby", standby)):
-        manager.add_required(Part(f"{name} required"))
-        manager.add(Part(f"{name} runnable"))
-        manager.add_leader_runnable(Part(f"{name} work"))
+        manager.add_required(RecordingRunnable(f"{name} required"))
+        manager.add(RecordingRunnable(f"{name} runnable"))
+        manager.add_leader_runnable(RecordingRunnable(f"{name} work"))
     async with running(leader, clock), running(standby, clock):
         assert started == [
             "leader required",
@@ -292,7 +292,7 @@ async def test_runnables_run_in_every_process_and_leader_runnables_in_the_leader
         ]
 
 
-async def test_a_process_is_ready_when_the_server_answers_and_the_caches_have_synced(
+async def test_a_manager_is_ready_when_the_server_responds_and_the_caches_have_synced(
     manager: Manager, clock: VirtualClock
 ) -> None:
     manager.cache(NOTES)

@@ -33,7 +33,9 @@ class Bench:
         return value
 
     def depth(self) -> dict[Priority, float]:
-        depth = {each: self.value("depth", priority=str(int(each))) for each in Priority}
+        depth = {
+            priority: self.value("depth", priority=str(int(priority))) for priority in Priority
+        }
         return {priority: count for priority, count in depth.items() if count}
 
 
@@ -42,7 +44,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def test_all_series_are_there_before_anything_happens(bench: Bench) -> None:
+def test_all_time_series_exist_before_the_first_add(bench: Bench) -> None:
     for series in (
         "adds_total",
         "retries_total",
@@ -75,7 +77,7 @@ def test_an_add_during_work_counts_in_the_depth_until_it_is_handed_out(bench: Be
     assert bench.depth() == {}
 
 
-def test_waiting_is_measured_from_the_first_add(bench: Bench) -> None:
+def test_the_queue_time_counts_from_the_first_add(bench: Bench) -> None:
     bench.queue.add("a")
     bench.clock.advance_timers(2.0)
     bench.queue.add("a")
@@ -85,7 +87,7 @@ def test_waiting_is_measured_from_the_first_add(bench: Bench) -> None:
     assert bench.value("queue_duration_seconds_count") == 1
 
 
-def test_work_is_measured_from_handing_out_to_giving_back(bench: Bench) -> None:
+def test_the_work_time_counts_from_the_hand_out_to_the_return(bench: Bench) -> None:
     bench.queue.add("a")
     bench.clock.advance_timers(1.0)
     bench.queue.get_nowait()
@@ -95,7 +97,7 @@ def test_work_is_measured_from_handing_out_to_giving_back(bench: Bench) -> None:
     assert bench.value("work_duration_seconds_count") == 1
 
 
-def test_running_work_ages_between_two_scrapes_without_anybody_counting(bench: Bench) -> None:
+def test_the_age_of_running_work_is_computed_at_each_scrape(bench: Bench) -> None:
     bench.queue.add("a")
     bench.queue.get_nowait()
     bench.clock.advance_timers(2.0)
@@ -127,7 +129,7 @@ def test_a_delayed_key_counts_only_when_it_is_ready(bench: Bench) -> None:
     assert bench.depth() == {BACKLOG: 1}
 
 
-def test_a_delay_of_nothing_is_no_retry(bench: Bench) -> None:
+def test_a_delay_of_zero_is_not_counted_as_a_retry(bench: Bench) -> None:
     bench.queue.add_after("a", 0.0)
     assert (bench.value("adds_total"), bench.value("retries_total")) == (1, 0)
 
@@ -140,7 +142,7 @@ def test_adding_a_delayed_key_at_a_higher_priority_counts_it_once(bench: Bench) 
     assert bench.depth() == {CHILD: 1}
 
 
-async def test_the_depth_is_right_after_a_promised_key_is_given_back(bench: Bench) -> None:
+async def test_the_depth_is_correct_after_a_cancelled_getter_returns_its_key(bench: Bench) -> None:
     async with asyncio.TaskGroup() as group:
         getter = group.create_task(bench.queue.get())
         await run_ready_tasks()
@@ -150,7 +152,7 @@ async def test_the_depth_is_right_after_a_promised_key_is_given_back(bench: Benc
     assert bench.value("unfinished_work_seconds") == 0.0
 
 
-def test_the_buckets_are_those_of_go(bench: Bench) -> None:
+def test_the_bucket_labels_are_those_of_go(bench: Bench) -> None:
     bench.queue.add("a")
     bench.queue.get_nowait()
     text = generate_latest(bench.registry).decode()

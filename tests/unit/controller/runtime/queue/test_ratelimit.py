@@ -49,12 +49,12 @@ def test_a_thousand_failures_do_not_overflow() -> None:
     assert delays(ExponentialBackoff[str](base_delay=1.0, max_delay=60.0), "one", 2000)[-1] == 60.0
 
 
-def test_a_bucket_lets_a_burst_pass_and_then_spaces_all_keys() -> None:
+def test_a_token_bucket_allows_a_burst_and_then_delays_all_keys() -> None:
     bucket = TokenBucket[str](VirtualClock(), rate=10.0, burst=2)
     assert [bucket.when(key) for key in "abcd"] == pytest.approx([0.0, 0.0, 0.1, 0.2])
 
 
-def test_a_bucket_fills_with_time_but_never_beyond_its_burst() -> None:
+def test_a_token_bucket_refills_over_time_up_to_its_burst() -> None:
     clock = VirtualClock()
     bucket = TokenBucket[str](clock, rate=10.0, burst=2)
     delays(bucket, "one", 3)
@@ -64,7 +64,7 @@ def test_a_bucket_fills_with_time_but_never_beyond_its_burst() -> None:
     assert delays(bucket, "one", 3) == pytest.approx([0.0, 0.0, 0.1])
 
 
-def test_a_bucket_neither_counts_nor_forgets_keys() -> None:
+def test_a_token_bucket_neither_counts_nor_forgets_keys() -> None:
     bucket = TokenBucket[str](VirtualClock(), rate=1.0, burst=1)
     delays(bucket, "one", 2)
     bucket.forget("one")
@@ -72,7 +72,7 @@ def test_a_bucket_neither_counts_nor_forgets_keys() -> None:
     assert bucket.when("one") == pytest.approx(2.0)
 
 
-def test_of_several_limiters_the_longest_delay_holds_and_all_are_charged() -> None:
+def test_the_longest_delay_of_several_limiters_applies_and_all_count_the_failure() -> None:
     quick, slow = (
         ExponentialBackoff[str](base_delay=1.0),
         ExponentialBackoff[str](base_delay=3.0, max_delay=5),

@@ -38,18 +38,18 @@ def take_all(queue: WorkQueue[str]) -> list[str]:
 
 
 class TestDeduplication:
-    def test_keys_come_out_in_the_order_they_went_in(self, queue: WorkQueue[str]) -> None:
+    def test_keys_are_handed_out_in_the_order_of_their_adds(self, queue: WorkQueue[str]) -> None:
         for key in "abc":
             queue.add(key)
         assert take_all(queue) == ["a", "b", "c"]
 
-    def test_a_key_added_twice_comes_out_once(self, queue: WorkQueue[str]) -> None:
+    def test_a_key_added_twice_is_handed_out_once(self, queue: WorkQueue[str]) -> None:
         queue.add("a")
         queue.add("a")
         assert len(queue) == 1
         assert take_all(queue) == ["a"]
 
-    def test_a_key_that_is_worked_on_is_not_handed_out(self, queue: WorkQueue[str]) -> None:
+    def test_a_key_that_a_worker_has_is_not_handed_out(self, queue: WorkQueue[str]) -> None:
         queue.add("a")
         queue.get_nowait()
         queue.add("a")
@@ -57,7 +57,7 @@ class TestDeduplication:
         with pytest.raises(asyncio.QueueEmpty):
             queue.get_nowait()
 
-    def test_adds_during_work_run_the_key_once_more_after_the_others(
+    def test_a_key_added_during_work_is_handed_out_once_more_after_the_others(
         self, queue: WorkQueue[str]
     ) -> None:
         queue.add("a")
@@ -68,7 +68,7 @@ class TestDeduplication:
         queue.done("a")
         assert take_all(queue) == ["b", "a"]
 
-    async def test_a_waiting_getter_gets_a_key_as_soon_as_it_is_given_back(
+    async def test_a_waiting_getter_receives_a_key_as_soon_as_it_is_returned(
         self, queue: WorkQueue[str]
     ) -> None:
         queue.add("a")
@@ -81,13 +81,15 @@ class TestDeduplication:
             queue.done("a")
         assert getter.result() == "a"
 
-    def test_giving_back_what_was_not_taken_changes_nothing(self, queue: WorkQueue[str]) -> None:
+    def test_returning_a_key_that_no_worker_has_changes_nothing(
+        self, queue: WorkQueue[str]
+    ) -> None:
         queue.add("a")
         queue.done("a")
         queue.done("b")
         assert take_all(queue) == ["a"]
 
-    def test_a_key_that_is_done_is_not_kept(self, clock: VirtualClock) -> None:
+    def test_the_queue_keeps_no_reference_to_a_returned_key(self, clock: VirtualClock) -> None:
         class Key:
             pass
 
@@ -95,10 +97,10 @@ class TestDeduplication:
         key = Key()
         queue.add(key)
         queue.done(queue.get_nowait())
-        gone = weakref.ref(key)
+        reference = weakref.ref(key)
         del key
         gc.collect()
-        assert gone() is None
+        assert reference() is None
 
     async def test_many_workers_never_share_a_key_and_miss_none(
         self, queue: WorkQueue[str]
@@ -143,7 +145,7 @@ class TestPriorities:
         queue.add("parent", CHILD)
         assert take_all(queue) == ["parent", "changed", "listed"]
 
-    def test_a_key_knows_the_priority_it_was_handed_out_with(self, queue: WorkQueue[str]) -> None:
+    def test_the_priority_of_a_key_is_that_of_its_hand_out(self, queue: WorkQueue[str]) -> None:
         queue.add("a", BACKLOG)
         queue.get_nowait()
         queue.add("a", CHILD)
@@ -157,7 +159,7 @@ class TestPriorities:
         with pytest.raises(KeyError):
             queue.priority("a")
 
-    def test_a_raised_key_goes_behind_those_that_were_urgent_before(
+    def test_a_key_with_raised_priority_is_last_in_its_new_class(
         self, queue: WorkQueue[str]
     ) -> None:
         for key in ("a", "b", "c"):
@@ -174,13 +176,15 @@ class TestPriorities:
         assert queue.get_nowait() == "a"
         assert queue.priority("a") is CHILD
 
-    def test_adding_at_the_same_priority_keeps_the_place(self, queue: WorkQueue[str]) -> None:
+    def test_adding_a_key_with_the_same_priority_keeps_its_position(
+        self, queue: WorkQueue[str]
+    ) -> None:
         queue.add("a")
         queue.add("b")
         queue.add("a")
         assert take_all(queue) == ["a", "b"]
 
-    def test_the_highest_priority_asked_for_during_work_holds(self, queue: WorkQueue[str]) -> None:
+    def test_the_highest_priority_of_adds_during_work_applies(self, queue: WorkQueue[str]) -> None:
         queue.add("a")
         queue.get_nowait()
         for priority in (BACKLOG, CHILD, CHANGED):
@@ -190,7 +194,7 @@ class TestPriorities:
         assert queue.get_nowait() == "a"
         assert queue.priority("a") is CHILD
 
-    def test_a_key_that_was_raised_and_added_again_comes_out_in_its_new_place(
+    def test_a_key_with_raised_priority_that_is_added_again_has_its_new_position(
         self, queue: WorkQueue[str]
     ) -> None:
         for key in ("first", "a", "b"):
@@ -201,22 +205,22 @@ class TestPriorities:
         assert take_all(queue) == ["first", "b", "a"]
 
     @pytest.mark.parametrize("starving", [CHANGED, BACKLOG])
-    def test_the_nth_key_of_any_class_is_taken_within_n_rounds(
+    def test_the_nth_key_of_any_class_is_handed_out_within_n_rounds(
         self, queue: WorkQueue[str], starving: Priority
     ) -> None:
         for key in ("first", "second"):
             queue.add(key, starving)
-        taken = []
+        keys = []
         for number in range(2 * len(PRIORITY_ROUND)):
-            for flood in (CHILD, CHANGED, BACKLOG):
-                queue.add(f"{flood.name} {number}", flood)
-            taken.append(queue.get_nowait())
-        assert "first" in taken[: len(PRIORITY_ROUND)]
-        assert "second" in taken
+            for priority in (CHILD, CHANGED, BACKLOG):
+                queue.add(f"{priority.name} {number}", priority)
+            keys.append(queue.get_nowait())
+        assert "first" in keys[: len(PRIORITY_ROUND)]
+        assert "second" in keys
 
 
 class TestDelays:
-    def test_a_delayed_key_is_ready_when_its_time_comes_and_only_once(
+    def test_a_delayed_key_is_ready_once_at_its_time(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.add_after("a", 0.05)
@@ -228,7 +232,7 @@ class TestDelays:
         assert len(queue) == 0
 
     @pytest.mark.parametrize("delays", [(0.05, 0.03), (0.03, 0.05)])
-    def test_the_earliest_time_holds(
+    def test_the_earliest_time_of_several_delays_applies(
         self, queue: WorkQueue[str], clock: VirtualClock, delays: tuple[float, float]
     ) -> None:
         for seconds in delays:
@@ -246,7 +250,7 @@ class TestDelays:
         clock.advance_timers(3.0)
         assert take_all(queue) == ["first", "second", "third"]
 
-    def test_a_delay_asked_for_later_still_ends(
+    def test_a_delay_added_after_a_longer_delay_ends_at_its_time(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.add_after("slow", 1.0)
@@ -264,20 +268,22 @@ class TestDelays:
         queue.add_after("a", seconds)
         assert take_all(queue) == ["a"]
 
-    def test_adding_a_key_ends_its_delay(self, queue: WorkQueue[str], clock: VirtualClock) -> None:
+    def test_adding_a_key_cancels_its_delay(
+        self, queue: WorkQueue[str], clock: VirtualClock
+    ) -> None:
         queue.add_after("a", 10.0)
         queue.add("a")
         assert take_all(queue) == ["a"]
         clock.advance_timers(10.0)
         assert len(queue) == 0
 
-    def test_the_priority_of_an_ended_delay_counts(self, queue: WorkQueue[str]) -> None:
+    def test_the_priority_of_a_cancelled_delay_applies(self, queue: WorkQueue[str]) -> None:
         queue.add_after("a", 10.0, CHILD)
         queue.add("a", BACKLOG)
         queue.get_nowait()
         assert queue.priority("a") is CHILD
 
-    def test_a_key_that_is_ready_needs_no_delay_but_can_become_more_urgent(
+    def test_a_delay_of_a_ready_key_only_raises_its_priority(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.add("a", BACKLOG)
@@ -296,7 +302,7 @@ class TestDelays:
         queue.get_nowait()
         assert queue.priority("a") is CHILD
 
-    def test_an_urgent_key_whose_time_comes_passes_those_that_wait(
+    def test_a_delayed_key_with_a_higher_priority_is_handed_out_first(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.add("changed")
@@ -315,7 +321,7 @@ class TestDelays:
         queue.done("a")
         assert take_all(queue) == ["a"]
 
-    async def test_a_getter_that_waits_gets_a_key_when_its_time_comes(
+    async def test_a_waiting_getter_receives_a_delayed_key_at_its_time(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         async with asyncio.TaskGroup() as group:
@@ -326,7 +332,7 @@ class TestDelays:
             await clock.advance(0.1)
         assert getter.result() == "a"
 
-    def test_delays_that_were_cancelled_are_not_kept_until_their_time(
+    def test_cancelled_delays_do_not_stay_in_memory_until_their_time(
         self, queue: WorkQueue[str]
     ) -> None:
         for _ in range(10 * MAX_STALE_ENTRIES):
@@ -348,7 +354,7 @@ class TestRateLimit:
             assert take_all(queue) == ["a"]
         assert queue.failures("a") == 3
 
-    def test_a_forgotten_key_is_delayed_like_the_first_time(
+    def test_a_forgotten_key_has_the_first_delay_again(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         for _ in range(8):
@@ -388,9 +394,7 @@ class TestGetters:
                 queue.get_nowait()  # both keys are reserved for the waiting getters
         assert (first.result(), second.result()) == ("a", "b")
 
-    async def test_a_getter_cancelled_while_it_waits_takes_nothing(
-        self, queue: WorkQueue[str]
-    ) -> None:
+    async def test_a_cancelled_getter_takes_no_key(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
             getter = group.create_task(queue.get())
             await run_ready_tasks()
@@ -400,7 +404,7 @@ class TestGetters:
         assert not queue._getters
 
     @pytest.mark.parametrize("closed", [False, True])
-    async def test_a_key_promised_to_a_getter_that_is_then_cancelled_stays(
+    async def test_a_key_of_a_cancelled_getter_stays_in_the_queue(
         self, queue: WorkQueue[str], closed: bool
     ) -> None:
         async with asyncio.TaskGroup() as group:
@@ -413,7 +417,7 @@ class TestGetters:
         assert queue.get_nowait() == "a"
         assert queue.priority("a") is CHILD
 
-    async def test_a_key_promised_to_a_cancelled_getter_goes_to_the_next_one(
+    async def test_a_key_of_a_cancelled_getter_is_handed_to_the_next_getter(
         self, queue: WorkQueue[str]
     ) -> None:
         async with asyncio.TaskGroup() as group:
@@ -425,7 +429,7 @@ class TestGetters:
         assert second.result() == "a"
         assert len(queue) == 0
 
-    async def test_cancelled_getters_leave_nothing_behind(self, queue: WorkQueue[str]) -> None:
+    async def test_the_queue_forgets_cancelled_getters(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
             getters = [group.create_task(queue.get()) for _ in range(10)]
             await run_ready_tasks()
@@ -442,7 +446,7 @@ class TestClosing:
         with pytest.raises(QueueClosedError):
             queue.get_nowait()
 
-    def test_a_closed_queue_takes_no_more_keys(
+    def test_a_closed_queue_ignores_new_keys(
         self, queue: WorkQueue[str], clock: VirtualClock
     ) -> None:
         queue.close()
@@ -472,13 +476,13 @@ class TestClosing:
 
     async def test_closing_the_queue_wakes_all_waiting_getters(self, queue: WorkQueue[str]) -> None:
         async with asyncio.TaskGroup() as group:
-            getters = [group.create_task(refused(queue)) for _ in range(3)]
+            getters = [group.create_task(is_closed(queue)) for _ in range(3)]
             await run_ready_tasks()
             queue.close()
             queue.close()
         assert all(getter.result() for getter in getters)
 
-    async def test_a_getter_woken_by_the_close_and_cancelled_ends_cancelled(
+    async def test_a_getter_that_is_cancelled_after_the_close_ends_as_cancelled(
         self, queue: WorkQueue[str]
     ) -> None:
         async with asyncio.TaskGroup() as group:
@@ -488,7 +492,7 @@ class TestClosing:
             getter.cancel()
         assert getter.cancelled()
 
-    async def test_a_queue_is_drained_when_the_last_key_is_given_back(
+    async def test_a_queue_is_drained_when_the_last_key_is_returned(
         self, queue: WorkQueue[str]
     ) -> None:
         for key in "ab":
@@ -509,7 +513,7 @@ class TestClosing:
         await queue.drain()
         assert len(queue) == 1
 
-    async def test_draining_waits_for_a_worker_that_takes_the_key_it_gave_back(
+    async def test_draining_waits_for_a_key_that_is_handed_out_again(
         self, queue: WorkQueue[str]
     ) -> None:
         queue.add("a")
@@ -525,7 +529,7 @@ class TestClosing:
             queue.done("a")
 
 
-async def refused(queue: WorkQueue[str]) -> bool:
+async def is_closed(queue: WorkQueue[str]) -> bool:
     try:
         await queue.get()
     except QueueClosedError:
@@ -536,10 +540,10 @@ async def refused(queue: WorkQueue[str]) -> bool:
 async def test_twenty_thousand_keys_reach_a_hundred_getters_once_each(
     queue: WorkQueue[str],
 ) -> None:
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     async def work() -> None:
-        while not await drain_one(queue, seen):
+        while not await drain_one(queue, counts):
             pass
 
     async with asyncio.TaskGroup() as group:
@@ -549,14 +553,14 @@ async def test_twenty_thousand_keys_reach_a_hundred_getters_once_each(
         for number, priority in zip(range(20_000), itertools.cycle(Priority), strict=False):
             queue.add(str(number), priority)
         queue.close()
-    assert len(seen) == seen.total() == 20_000
+    assert len(counts) == counts.total() == 20_000
 
 
-async def drain_one(queue: WorkQueue[str], seen: Counter[str]) -> bool:
+async def drain_one(queue: WorkQueue[str], counts: Counter[str]) -> bool:
     try:
         key = await queue.get()
     except QueueClosedError:
         return True
-    seen[key] += 1
+    counts[key] += 1
     queue.done(key)
     return False

@@ -20,7 +20,7 @@ SECONDS = st.integers(min_value=0, max_value=6)
 
 
 class Model:
-    """Simplest model of the queue: lists that are searched, and times that are compared."""
+    """Simple model of the queue, with searched lists and compared times."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -29,7 +29,7 @@ class Model:
         self.again: dict[str, Priority] = {}
         self.running: dict[str, Priority] = {}
         self.delayed: list[tuple[int, str, Priority]] = []
-        self.patience: dict[str, int] = {}
+        self.turns_left: dict[str, int] = {}
 
     def add(self, key: str, priority: Priority) -> None:
         for delay in [delay for delay in self.delayed if delay[1] == key]:
@@ -47,7 +47,7 @@ class Model:
         if old is not None:
             self.ready[old].remove(key)
         self.ready[priority].append(key)
-        self.patience[key] = len(self.ready[priority]) * len(PRIORITY_ROUND)
+        self.turns_left[key] = len(self.ready[priority]) * len(PRIORITY_ROUND)
 
     def priority_if_ready(self, key: str) -> Priority | None:
         return next((priority for priority in Priority if key in self.ready[priority]), None)
@@ -56,13 +56,13 @@ class Model:
         if seconds == 0 or key in self.again or self.priority_if_ready(key) is not None:
             self.add(key, priority)
             return
-        wanted = (self.now + seconds, key, priority)
+        new = (self.now + seconds, key, priority)
         for known in [delay for delay in self.delayed if delay[1] == key]:
-            wanted = (min(wanted[0], known[0]), key, max(priority, known[2]))
-            if wanted == known:
+            new = (min(new[0], known[0]), key, max(priority, known[2]))
+            if new == known:
                 return
             self.delayed.remove(known)
-        self.delayed.append(wanted)
+        self.delayed.append(new)
 
     def move(self, seconds: int) -> None:
         self.now += seconds
@@ -71,15 +71,17 @@ class Model:
                 self.add(delay[1], delay[2])
 
     def take(self, key: str) -> None:
-        """Check that `key` is the next one, and that no other key was overtaken too often."""
+        """Check that `key` is the next one, and that no other key waits too long."""
         priority = self.priority_if_ready(key)
-        assert priority is not None, "only what is ready is handed out"
+        assert priority is not None, "only ready keys are handed out"
         assert self.ready[priority].pop(0) == key, "in order within a class"
         self.running[key] = priority
-        for line in self.ready.values():
-            for waiting in line:
-                self.patience[waiting] -= 1
-                assert self.patience[waiting] > 0, "the nth of a class is taken within n rounds"
+        for keys in self.ready.values():
+            for waiting in keys:
+                self.turns_left[waiting] -= 1
+                assert self.turns_left[waiting] > 0, (
+                    "the nth key of a class is handed out within n rounds"
+                )
 
     def done(self, key: str) -> None:
         del self.running[key]
@@ -118,16 +120,16 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: any(self.model.ready.values()))
     @rule()
     def get(self) -> None:
-        most_urgent = max(priority for priority, line in self.model.ready.items() if line)
+        highest = max(priority for priority, keys in self.model.ready.items() if keys)
         key = self.queue.get_nowait()
         assert key not in self.model.running, "never with two workers"
         self.model.take(key)
         assert self.queue.priority(key) is self.model.running[key]
         self.turns = [
             *self.turns[1 - len(PRIORITY_ROUND) :],
-            self.model.running[key] is most_urgent,
+            self.model.running[key] is highest,
         ]
-        assert self.turns.count(False) <= 2, "the most urgent goes first, but for two in a round"
+        assert self.turns.count(False) <= 2, "the highest class is first, except twice in a round"
 
     @precondition(lambda self: not self.model.closed)
     @rule(priority=PRIORITIES, count=st.integers(min_value=1, max_value=30))
@@ -156,7 +158,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.model.delayed.clear()
 
     @invariant()
-    def as_many_are_ready(self) -> None:
+    def the_number_of_ready_keys_is_equal(self) -> None:
         assert len(self.queue) == sum(map(len, self.model.ready.values()))
 
     def teardown(self) -> None:
