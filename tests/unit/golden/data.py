@@ -32,5 +32,5 @@ def cases_by_name(topic: str, part: str) -> dict[str, Case]:
 
 
 def plain(value: object) -> Any:
-    """Convert a value to what decoding its JSON gives."""
+    """Convert a value to the result of decoding its JSON."""
     return json.loads(msgspec.json.encode(value))

@@ -41,7 +41,7 @@ from tests.unit.golden.recorded_queue import RecordedQueue
 RESOURCES: Final[dict[str, Resource[Any]]] = {
     each.plural: each for each in (FUNCTIONS, GPU_STORAGES, GPU_UNITS, OPERATIONS, STOCK_POOLS)
 }
-# Configuration of every recorded world.
+# The configuration of every recorded API.
 CONFIGURATION: Final = {
     "specs": {
         "g1.1": {
@@ -106,7 +106,7 @@ class RecordedServer(ModelServer):
 
 
 class StillClock(DeterministicScheduler):
-    """Clock that stands still and lets every task continue at once."""
+    """Clock whose time does not change; a sleep ends at once."""
 
     async def wait_turn(self) -> None:
         """Return at once."""
@@ -135,7 +135,7 @@ class RecordedCaller(JetStreamRequests):
 class RecordedWorld:
     """One replica of the API with a given state.
 
-    `found` is the state of Kubernetes, `writes` are the writes after it, and `kept` is the state of
+    `found` is the state of Kubernetes, `writes` are later writes, and `kept` is the state of
     the queue.
     """
 
@@ -160,7 +160,7 @@ class RecordedWorld:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[InProcessApi]:
-        """Answer requests for the length of the block."""
+        """Serve requests during the block."""
         known, serverless = self.use_cases, self.serverless
         async with (
             asyncio.TaskGroup() as group,
@@ -192,7 +192,7 @@ class RecordedWorld:
         return answer.status
 
     async def resume(self) -> None:
-        """Resume the unfinished operations, as a replica does after it has seen them twice."""
+        """Resume the unfinished operations, as a replica does after it found them twice."""
         async with self.serving():
             known = await self.use_cases.resumer.resume_unfinished(set())
             await self.use_cases.resumer.resume_unfinished(known)

@@ -1,4 +1,4 @@
-"""Kubernetes for a controller, without a server: it stores objects and records the writes."""
+"""Kubernetes API in memory for a controller: it stores objects and records the writes."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ KINDS: Final[dict[str, Kind[Any]]] = {
 
 
 class RecordedCluster:
-    """Cluster that answers a client's calls, and applies and records the writes."""
+    """Cluster that responds to a client's requests, and applies and records the writes."""
 
     def __init__(self, found: Iterable[Document], manager: str) -> None:
         self.writes: list[Document] = []
@@ -38,7 +38,7 @@ class RecordedCluster:
         self.recorder = EventRecorder(self.client, self.clock, Random(7), manager, "instance")
 
     async def send(self, call: KubeRequest, *, within: float = 30.0) -> bytes:
-        """Answer a call as the server would."""
+        """Return the response of the server to a request."""
         if call.method == "GET":
             return msgspec.json.encode(self._read(call))
         body = json.loads(call.body or b"{}")

@@ -1,4 +1,4 @@
-"""NATS client without a server, which stores messages and records what is sent."""
+"""NATS client without a server, which stores messages and records the sent ones."""
 
 import asyncio
 import base64
@@ -48,10 +48,10 @@ class RecordedQueue:
         self,
         subject: str,
         data: bytes = b"",
-        timeout: float = 1.0,  # noqa: ASYNC109 - as the library has it
+        timeout: float = 1.0,  # noqa: ASYNC109 - as in the library
         headers: Mapping[str, str] | None = None,
     ) -> Msg:
-        """Answer as the server would; `timeout` has no effect, because the answer comes at once."""
+        """Return the response of the server at once; `timeout` has no effect."""
         if subject.startswith(DIRECT):
             return self._direct(subject.removeprefix(DIRECT), data)
         if re.match(r"\$JS\.API\.(STREAM|CONSUMER)\.(INFO|LIST|NAMES|MSG\.GET)", subject):
@@ -63,7 +63,7 @@ class RecordedQueue:
         return message(msgspec.json.encode(self._store(subject, data, headers or {})))
 
     async def publish(self, subject: str, data: bytes = b"", reply: str = "") -> None:
-        """Record a message; with the reply of a known inbox, send the answers to the inbox."""
+        """Record a message; with the reply of a known inbox, send the responses to the inbox."""
         if reply in self._inboxes:
             for each in self._batch(data):
                 self._inboxes[reply].put_nowait(each)
@@ -71,11 +71,11 @@ class RecordedQueue:
             self._note(subject, data, {})
 
     def new_inbox(self) -> str:
-        """Return a subject for answers."""
+        """Return a subject for responses."""
         return f"_INBOX.{len(self._inboxes)}"
 
     async def subscribe(self, subject: str) -> "Inbox":
-        """Subscribe to answers."""
+        """Subscribe to responses."""
         self._inboxes[subject] = asyncio.Queue()
         return Inbox(self._inboxes[subject])
 
@@ -84,7 +84,7 @@ class RecordedQueue:
         self.sent.append({"subject": subject, **told, "data": shown(data)})
 
     def _store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-        """Store a message, or return an error for a wrong sequence or a taken subject."""
+        """Store a message, or return an error for a wrong sequence or a used subject."""
         last = self._last(subject)
         revision = str(last.sequence if last else 0)
         if headers.get(EXPECTED, revision) != revision:
@@ -117,7 +117,7 @@ class RecordedQueue:
         yield message(b"", {"Status": "204"})
 
     def _asked(self, subject: str, data: bytes) -> dict[str, Any]:
-        """Answer a request for information about a stream."""
+        """Return the response to a request for information about a stream."""
         asked = msgspec.json.decode(data) if data else {}
         if ".MSG.GET." in subject:
             last = asked.get("last_by_subj")
@@ -146,12 +146,12 @@ class RecordedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """Subscription for answers."""
+    """Subscription for responses."""
 
     answers: "asyncio.Queue[Msg]"
 
-    async def next_msg(self, timeout: float) -> Msg:  # noqa: ASYNC109 - as the library has it
-        """Return the next answer; raise TimeoutError if there is none."""
+    async def next_msg(self, timeout: float) -> Msg:  # noqa: ASYNC109 - as in the library
+        """Return the next response; raise TimeoutError if there is none."""
         async with asyncio.timeout(timeout):
             return await self.answers.get()
 

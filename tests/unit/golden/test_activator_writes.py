@@ -40,7 +40,7 @@ KEY: Final = b"the key of all workers"
 
 @dataclass
 class RecordedSession:
-    """HTTP session that answers API requests as the case says, and records them."""
+    """HTTP session that returns the response of the case, and records the API requests."""
 
     status: int
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class RecordedSession:
         url: str,
         json: object,
         headers: Mapping[str, str],
-        timeout: object,  # noqa: ASYNC109 - as the library has it
+        timeout: object,  # noqa: ASYNC109 - as in the library
     ) -> AsyncIterator["RecordedSession"]:
         given = {"headers": dict(headers)} if headers else {}
         self.requests.append({"request": f"{method} {url}", **given, "body": plain(json)})

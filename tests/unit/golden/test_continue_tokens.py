@@ -1,4 +1,4 @@
-"""The `continue` tokens that release 0.1.0 (commit 0e22fbe) gave to callers of lists.
+"""The `continue` tokens that release 0.1.0 (commit 0e22fbe) returned to callers of lists.
 
 That release made the data file. A caller may send such a token to any replica.
 """

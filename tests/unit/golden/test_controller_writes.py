@@ -1,7 +1,7 @@
 """Writes of the controller of release 0.1.0 (commit 0e22fbe) for given objects.
 
-That release made the data file by one or more reconciles of the objects that stand beside its
-writes: children with their hashes, annotations, finalizers, locks, statuses, deletions and Events.
+That release made the data file. It has objects, and the writes of one or more reconciles of these
+objects: children with their hashes, annotations, finalizers, locks, statuses, deletes and Events.
 The pods of units are in tests/unit/controller/gpuunit/resources/golden; this data file has only the
 hash of their Deployments.
 """

@@ -1,6 +1,6 @@
-"""The Lease as release 0.1.0 (commit 0e22fbe) wrote it, which a later release takes over.
+"""The Lease as release 0.1.0 (commit 0e22fbe) wrote it, which a later release acquires.
 
-That release made the data file from the inputs that stand beside its writes. During an update,
+That release made the data file. It has inputs and the writes for them. During an update,
 processes of both releases compete for one Lease.
 """
 
@@ -20,7 +20,7 @@ from tests.unit.golden.recorded_cluster import RecordedCluster
 
 
 async def held(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the writes that acquire a free Lease, renew it, release it, and succeed another."""
+    """Return the writes that acquire, renew and release a Lease, and acquire an expired one."""
     cluster = RecordedCluster([], "manager")
     config = LeaderElectionConfig() if given["who"] == "controller" else activator()
     lock = LeaseLock(cluster.client, ObjectKey(config.namespace, config.name), "me_uuid")

@@ -1,7 +1,7 @@
 """Queue names and stream configurations of release 0.1.0 (commit 0e22fbe).
 
 That release made the data file. The streams of an installation are never created again, so a later
-release must want exactly these streams, and must find its data under these names.
+release must configure exactly these streams, and must find its data under these names.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """The table of outcomes as release 0.1.0 (commit 0e22fbe) created and wrote it.
 
 That release made the data file. The table of an installation is never created again, and the API
-reads its rows as the records that they were made from.
+decodes its rows to the original records.
 """
 
 from typing import Any

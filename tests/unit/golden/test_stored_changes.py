@@ -1,6 +1,6 @@
-"""Changes and deletions as release 0.1.0 (commit 0e22fbe) wrote them, from the HTTP request on.
+"""Changes and deletions as release 0.1.0 (commit 0e22fbe) wrote them for HTTP requests.
 
-That release made the data file by answering the requests that stand beside its writes.
+That release made the data file. It has requests and the writes for them.
 """
 
 import pytest

@@ -31,7 +31,7 @@ def read_and_written(kind: str, text: str) -> str:
 
 
 def told_of(text: str) -> list[dict[str, str]]:
-    """Return the messages that a final record gives to the streams."""
+    """Return the messages that are published for a final record."""
     told = final_messages(QueueNames(), "echo.order-1", record.decode_record(text.encode()))
     return [
         {"subject": each.subject, "id": each.message_id, "data": each.data.decode()}

@@ -1,8 +1,8 @@
-"""Operations as release 0.1.0 (commit 0e22fbe) stored them, from the HTTP request on.
+"""Operations as release 0.1.0 (commit 0e22fbe) stored them for HTTP requests.
 
-That release made the data file by answering the requests that stand beside its writes. A repeated
+That release made the data file. It has requests and the writes for them. A repeated
 request must have the hash of its operation. A process that resumes an operation of a stopped
-process must get the result that the stopped process would have got.
+process must get the same result as the stopped process.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ INTERRUPTED = [
 
 
 def left_by(case: Case, count: int) -> dict[str, Any]:
-    """Return the state after a process died with only its first `count` writes done."""
+    """Return the state after a process crashed after its first `count` writes."""
     return {**case.given, "writes": case.made["writes"][:count]}
 
 

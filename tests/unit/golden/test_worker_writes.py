@@ -39,14 +39,14 @@ REPLY: Final = "$JS.ACK.RUNTIME_INVOCATIONS.echo.1.2.1.1767225600000000000.0"
 
 
 class StillClock(SystemClock):
-    """Clock that stands still."""
+    """Clock whose time does not change."""
 
     def now(self) -> datetime:
         return ms_to_datetime(NOW)
 
 
 class RecordedFramework:
-    """Framework that answers as the case says, and records its calls."""
+    """Framework that returns the response of the case, and records its calls."""
 
     def __init__(self, said: Mapping[str, Any] | None) -> None:
         self._said = said
