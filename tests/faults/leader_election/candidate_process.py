@@ -1,4 +1,4 @@
-"""A candidate process that appends each moment of its leadership to a log.
+"""A candidate process that appends each act of its leadership to a log.
 
 Lines are `monotonic_ns identity begin|beat|end`; all processes of a machine share that clock.
 SIGTERM stops it cleanly, SIGUSR1 blocks its event loop for twice its lease.
@@ -56,14 +56,14 @@ class LeaderWork:
             if self._elector.is_leader():
                 self._write("end")
 
-    def _write(self, what: str) -> None:
-        moment = time.monotonic_ns()  # the process may stop between the fence and the next line
+    def _write(self, act: str) -> None:
+        written_at = time.monotonic_ns()  # the process may stop between the fence and the next line
         self._elector.fence()
-        os.write(self._file, f"{moment} {self._identity} {what}\n".encode())
+        os.write(self._file, f"{written_at} {self._identity} {act}\n".encode())
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Campaign for the lease and lead, repeatedly, until SIGTERM."""
+    """Acquire the lease and lead, repeatedly, until SIGTERM."""
     clock, registry = SystemClock(), CollectorRegistry()
     settings = ElectionSettings(options.name, options.lease, options.renew, options.retry)
 
@@ -98,13 +98,13 @@ async def until_terminated(
 
 async def lead_repeatedly(elector: LeaderElector, work: LeaderWork) -> None:
     while True:
-        ending = await elector.run(work.lead)
-        log.info("it is over: %s", ending.value)
+        end = await elector.run(work.lead)
+        log.info("leadership ended: %s", end.value)
 
 
 def block_event_loop(seconds: float) -> None:
     log.info("blocked")
-    time.sleep(seconds)  # noqa: TID251 - blocking the loop is the point
+    time.sleep(seconds)  # noqa: TID251 - the test needs a blocked loop
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -22,7 +22,7 @@ from tests.support.wait.eventually import eventually
 log = logging.getLogger(__name__)
 
 CANDIDATE_NAMES = ("a", "b", "c")
-# So many further beats show that a leader continues independently of its predecessor.
+# This number of further beats shows that a leader continues independently of its predecessor.
 MIN_FURTHER_ACTS = 50
 
 
@@ -66,33 +66,36 @@ class Election:
 
     async def wait_leader(self) -> CandidateProcess:
         """Wait for a leader; return its process."""
-        found = await eventually(self.leaderships, lambda found: found and found[-1].act_count > 1)
-        return self._by_name[found[-1].identity]
+        leaderships = await eventually(
+            self.leaderships, lambda found: found and found[-1].act_count > 1
+        )
+        return self._by_name[leaderships[-1].identity]
 
     async def wait_successor(self, old: CandidateProcess, *, timeout_seconds: float) -> None:
         """Wait until another process leads, and log how long there was no leader."""
-        found = await eventually(
+        leaderships = await eventually(
             self.leaderships,
             lambda found: found[-1].identity != old.name and found[-1].act_count > 1,
             timeout_seconds=timeout_seconds,
         )
-        last = max(one.last_act for one in found if one.identity == old.name)
-        log.info("handed over after %.2f s", found[-1].first_act - last)
+        last_act = max(item.last_act for item in leaderships if item.identity == old.name)
+        log.info("handed over after %.2f s", leaderships[-1].first_act - last_act)
 
     async def wait_further_acts(self) -> None:
         """Wait until leaders have written a fixed number of further beats."""
 
         async def beats() -> int:
-            return sum(one.act_count for one in await self.leaderships())
+            return sum(leadership.act_count for leadership in await self.leaderships())
 
-        had = await beats()
-        await eventually(beats, lambda count: count >= had + MIN_FURTHER_ACTS)
+        before = await beats()
+        await eventually(beats, lambda count: count >= before + MIN_FURTHER_ACTS)
 
     async def wait_no_leader(self, *, seconds: float) -> None:
-        """Wait until there has been no leader for so many seconds."""
+        """Wait until there has been no leader for this time."""
 
         async def silence() -> float:
-            return time.monotonic() - max(one.last_act for one in await self.leaderships())
+            leaderships = await self.leaderships()
+            return time.monotonic() - max(leadership.last_act for leadership in leaderships)
 
         await eventually(silence, lambda passed: passed > seconds)
 
@@ -105,14 +108,14 @@ async def run_election(
 
     Require that no two leaderships overlap.
     """
-    candidates = Election(state_dir / "reigns")
+    candidates = Election(state_dir / "leaderships")
     async with AsyncExitStack() as stack:
         for name in CANDIDATE_NAMES[:count]:
             proxy = TCPProxy(HOST, plane.layout.ports["kube-apiserver"])
             await stack.enter_async_context(proxy.serve())
             kubeconfig = kubeconfig_through_proxy(plane, proxy, state_dir / f"kubeconfig-{name}")
             flags = (
-                f"--log={state_dir / 'reigns'}",
+                f"--log={state_dir / 'leaderships'}",
                 f"--kubeconfig={kubeconfig}",
                 *election_flags(settings),
             )

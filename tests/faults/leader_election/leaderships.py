@@ -9,9 +9,7 @@ NANOSECONDS = 1e-9
 
 @dataclass(frozen=True)
 class Leadership:
-    """One leadership: its first and last fenced act, in seconds of the machine's monotonic
-    clock.
-    """
+    """One leadership, with the times of its first and last fenced act in monotonic seconds."""
 
     identity: str
     first_act: float
@@ -24,27 +22,29 @@ def read_leaderships(log: Path) -> list[Leadership]:
     """Return the leaderships in a log, sorted by their beginning."""
     acts: dict[str, list[list[tuple[float, str]]]] = {}
     for line in log.read_text().splitlines() if log.exists() else ():
-        moment, identity, what = line.split()
+        nanoseconds, identity, act = line.split()
         terms = acts.setdefault(identity, [])
-        if what == "begin":
+        if act == "begin":
             terms.append([])
-        terms[-1].append((int(moment) * NANOSECONDS, what))
-    found = [new_leadership(identity, term) for identity, terms in acts.items() for term in terms]
-    return sorted(found, key=lambda one: one.first_act)
+        terms[-1].append((int(nanoseconds) * NANOSECONDS, act))
+    leaderships = [
+        new_leadership(identity, term) for identity, terms in acts.items() for term in terms
+    ]
+    return sorted(leaderships, key=lambda leadership: leadership.first_act)
 
 
 def new_leadership(identity: str, acts: list[tuple[float, str]]) -> Leadership:
-    moments = [moment for moment, _ in acts]
-    kinds = [what for _, what in acts]
+    times = [time for time, _ in acts]
+    kinds = [kind for _, kind in acts]
     return Leadership(
-        identity, min(moments), max(moments), kinds.count("beat"), was_released=kinds[-1] == "end"
+        identity, min(times), max(times), kinds.count("beat"), was_released=kinds[-1] == "end"
     )
 
 
 def overlaps(leaderships: list[Leadership]) -> list[tuple[Leadership, Leadership]]:
     """Return every pair of leaderships that overlap in time."""
     return [
-        (one, other)
-        for one, other in itertools.combinations(leaderships, 2)
-        if one.first_act <= other.last_act and other.first_act <= one.last_act
+        (first, second)
+        for first, second in itertools.combinations(leaderships, 2)
+        if first.first_act <= second.last_act and second.first_act <= first.last_act
     ]

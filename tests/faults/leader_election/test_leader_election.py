@@ -14,7 +14,7 @@ from tests.faults.leader_election.election import CandidateProcess, Election, ru
 from tests.faults.leader_election.leaderships import Leadership, overlaps, read_leaderships
 from tests.support.wait.eventually import eventually
 
-# The shortest lease that a slow machine can hold, on which a call may take a second or more.
+# The shortest lease for a slow machine, on which a request may take a second or more.
 SHORT = ElectionSettings(
     "short", lease_duration_seconds=5, renew_deadline_seconds=3.5, retry_period_seconds=0.5
 )
@@ -22,7 +22,7 @@ SHORT = ElectionSettings(
 STEADY = ElectionSettings(
     "steady", lease_duration_seconds=12, renew_deadline_seconds=8.0, retry_period_seconds=0.5
 )
-# A lease longer than the test's wait: a leader that takes over in time got the lease released.
+# A lease longer than the test's wait: only a released lease can be acquired in time.
 LONG = ElectionSettings(
     "long", lease_duration_seconds=120, renew_deadline_seconds=60.0, retry_period_seconds=0.5
 )
@@ -31,7 +31,7 @@ MARGIN_SECONDS = 20.0
 EXPIRY_SECONDS = SHORT.lease_duration_seconds + SHORT.jittered_wait_seconds(1.0) + MARGIN_SECONDS
 RELEASE_SECONDS = LONG.jittered_wait_seconds(1.0) + MARGIN_SECONDS
 
-Strike = Callable[[CandidateProcess], Awaitable[None]]
+Fault = Callable[[CandidateProcess], Awaitable[None]]
 Elect = Callable[[int, ElectionSettings], AbstractAsyncContextManager[Election]]
 COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
 
@@ -39,20 +39,20 @@ COUNTS = pytest.mark.parametrize("count", [2, 3], ids=["two", "three"])
 @pytest.fixture
 def elect(control_plane: ControlPlane, run_dir: Path) -> Elect:
     """Return a function that begins an election of `count` candidates over a new Lease."""
-    home = run_dir / f"election-{secrets.token_hex(4)}"
-    home.mkdir()
-    return lambda count, settings: run_election(control_plane, home, count, settings)
+    state_dir = run_dir / f"election-{secrets.token_hex(4)}"
+    state_dir.mkdir()
+    return lambda count, settings: run_election(control_plane, state_dir, count, settings)
 
 
 async def kill(leader: CandidateProcess) -> None:
     await leader.process.kill()
 
 
-async def stop_time(leader: CandidateProcess) -> None:
+async def pause(leader: CandidateProcess) -> None:
     leader.process.pause()
 
 
-async def go_on_in_time(leader: CandidateProcess) -> None:
+async def resume(leader: CandidateProcess) -> None:
     leader.process.resume()
 
 
@@ -65,7 +65,7 @@ async def stall(leader: CandidateProcess) -> None:
     leader.proxy.stall()
 
 
-async def heal(leader: CandidateProcess) -> None:
+async def reconnect(leader: CandidateProcess) -> None:
     leader.proxy.clear_faults()
 
 
@@ -79,23 +79,23 @@ async def nothing(leader: CandidateProcess) -> None:
 
 @COUNTS
 @pytest.mark.parametrize(
-    ("strike", "mend"),
+    ("inject", "heal"),
     [
         pytest.param(kill, nothing, id="killed"),
-        pytest.param(stop_time, go_on_in_time, id="stopped-and-continued"),
-        pytest.param(cut_off, heal, id="cut-off"),
-        pytest.param(stall, heal, id="stalled"),
+        pytest.param(pause, resume, id="stopped-and-continued"),
+        pytest.param(cut_off, reconnect, id="cut-off"),
+        pytest.param(stall, reconnect, id="stalled"),
         pytest.param(block, nothing, id="blocked"),
     ],
 )
-async def test_a_leader_that_fails_has_one_successor_and_never_leads_beside_it(
-    elect: Elect, count: int, strike: Strike, mend: Strike
+async def test_a_failed_leader_has_one_successor_and_their_leaderships_never_overlap(
+    elect: Elect, count: int, inject: Fault, heal: Fault
 ) -> None:
     async with elect(count, SHORT) as election:
         old = await election.wait_leader()
-        await strike(old)
+        await inject(old)
         await election.wait_successor(old, timeout_seconds=EXPIRY_SECONDS)
-        await mend(old)
+        await heal(old)
         await election.wait_further_acts()
 
 
@@ -125,9 +125,7 @@ async def test_there_is_no_leader_during_an_api_server_outage_and_one_after_it(
 
 
 @COUNTS
-async def test_a_leader_that_stops_cleanly_hands_over_without_waiting_for_the_lease(
-    elect: Elect, count: int
-) -> None:
+async def test_a_leader_that_stops_cleanly_releases_its_lease(elect: Elect, count: int) -> None:
     async with elect(count, LONG) as election:
         old = await election.wait_leader()
         assert await old.process.signal_and_wait(signal.SIGTERM) == 0
@@ -137,7 +135,7 @@ async def test_a_leader_that_stops_cleanly_hands_over_without_waiting_for_the_le
 
 
 def test_the_overlap_check_finds_two_leaders(tmp_path: Path) -> None:
-    log = tmp_path / "reigns"
+    log = tmp_path / "leaderships"
     log.write_text(
         "1000000000 a begin\n2000000000 a beat\n3000000000 b begin\n"
         "4000000000 a beat\n5000000000 b end\n6000000000 a begin\n"

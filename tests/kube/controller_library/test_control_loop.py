@@ -1,4 +1,4 @@
-"""A control loop on a real server: level-triggered, at any pace and with any reconciler."""
+"""A control loop on a real server: level-triggered, at any speed and with any reconciler."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -29,36 +29,37 @@ from tests.support.wait.eventually import eventually
 Reconcile = Callable[[ObjectKey], Awaitable[None]]
 
 
-class Recording:
+class RecordingReconciler:
     """A reconciler that records the data of every object it gets; None if the object is gone."""
 
-    def __init__(self, informer: Informer[ConfigMap], also: Reconcile | None = None) -> None:
+    def __init__(self, informer: Informer[ConfigMap], action: Reconcile | None = None) -> None:
         self._informer = informer
-        self._also = also
-        self.seen: dict[str, list[dict[str, str] | None]] = {}
+        self._action = action
+        self.recorded: dict[str, list[dict[str, str] | None]] = {}
         self._busy: set[ObjectKey] = set()
 
     async def reconcile(self, key: ObjectKey) -> Result:
         assert key not in self._busy, f"{key} is with two workers"
         self._busy.add(key)
         try:
-            found = self._informer.store.get(key)
-            self.seen.setdefault(key.name, []).append(found.data if found else None)
-            if self._also is not None:
-                await self._also(key)
+            config_map = self._informer.store.get(key)
+            data = config_map.data if config_map else None
+            self.recorded.setdefault(key.name, []).append(data)
+            if self._action is not None:
+                await self._action(key)
         finally:
             self._busy.discard(key)
         return Result()
 
     async def last(self, name: str) -> dict[str, str] | None:
-        return self.seen.get(name, [{}])[-1]
+        return self.recorded.get(name, [{}])[-1]
 
 
 @asynccontextmanager
 async def looping(
-    informer: Informer[ConfigMap], reconciler: Recording, deadline: float = 0.5
+    informer: Informer[ConfigMap], reconciler: RecordingReconciler, deadline: float = 0.5
 ) -> AsyncIterator[None]:
-    """Run a loop of four workers, fed by the informer, for the length of the block."""
+    """Run a loop of four workerson the changes of the informer during the block."""
     clock, stop = SystemClock(), asyncio.Event()
     queue: WorkQueue[ObjectKey] = WorkQueue(ExponentialBackoff(0.01, 0.1), clock)
     informer.subscribe(enqueue_handler(queue, own_key()))
@@ -75,7 +76,7 @@ async def looping(
             stop.set()
 
 
-async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
+async def test_an_object_that_changes_faster_than_its_reconciles_is_reconciled_in_its_last_state(
     client: Client, namespace: str
 ) -> None:
     informer, changed = new_informer(client, namespace), asyncio.Event()
@@ -84,7 +85,7 @@ async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
         await changed.wait()
         await asyncio.sleep(0.05)
 
-    reconciler = Recording(informer, also=outlast_the_changes)
+    reconciler = RecordingReconciler(informer, action=outlast_the_changes)
     async with looping(informer, reconciler, deadline=60.0):
         for turn in range(100):
             last = await client.apply(
@@ -94,39 +95,37 @@ async def test_objects_that_change_faster_than_they_are_reconciled_end_right(
         await eventually(lambda: asyncio.sleep(0, informer.store.get(key) == last))
         changed.set()
         await eventually(lambda: reconciler.last("busy"), lambda data: data == {"turn": "99"})
-    assert len(reconciler.seen["busy"]) < 100
+    assert len(reconciler.recorded["busy"]) < 100
 
 
-async def test_a_key_whose_object_is_gone_is_reconciled_once_more(
-    client: Client, namespace: str
-) -> None:
+async def test_a_deleted_object_is_reconciled_once_more(client: Client, namespace: str) -> None:
     informer = new_informer(client, namespace)
-    reconciler = Recording(informer)
+    reconciler = RecordingReconciler(informer)
     async with looping(informer, reconciler):
         await client.create(CONFIG_MAPS, config_map_manifest(namespace, "short"))
-        await eventually(lambda: asyncio.sleep(0, "short" in reconciler.seen))
+        await eventually(lambda: asyncio.sleep(0, "short" in reconciler.recorded))
         await client.delete(CONFIG_MAPS, ObjectKey(namespace, "short"))
         await eventually(lambda: reconciler.last("short"), lambda data: data is None)
 
 
-async def test_a_reconcile_that_fails_is_tried_again_until_it_succeeds(
+async def test_a_failed_reconcile_is_retried_until_it_succeeds(
     client: Client, namespace: str
 ) -> None:
-    informer, left = new_informer(client, namespace), [3]
+    informer, failures_left = new_informer(client, namespace), [3]
 
     async def fail_at_first(key: ObjectKey) -> None:
-        if key.name == "flaky" and left[0]:
-            left[0] -= 1
+        if key.name == "flaky" and failures_left[0]:
+            failures_left[0] -= 1
             raise RuntimeError("not yet")
 
-    reconciler = Recording(informer, also=fail_at_first)
+    reconciler = RecordingReconciler(informer, action=fail_at_first)
     async with looping(informer, reconciler):
         await client.create(CONFIG_MAPS, config_map_manifest(namespace, "flaky"))
-        await eventually(lambda: asyncio.sleep(0, len(reconciler.seen.get("flaky", ())) >= 4))
-    assert left == [0]
+        await eventually(lambda: asyncio.sleep(0, len(reconciler.recorded.get("flaky", ())) >= 4))
+    assert failures_left == [0]
 
 
-async def test_a_reconcile_that_hangs_does_not_keep_others_waiting(
+async def test_a_hanging_reconcile_does_not_block_other_keys(
     client: Client, namespace: str
 ) -> None:
     informer = new_informer(client, namespace)
@@ -135,7 +134,7 @@ async def test_a_reconcile_that_hangs_does_not_keep_others_waiting(
         if key.name.startswith("stuck"):
             await asyncio.Event().wait()
 
-    reconciler = Recording(informer, also=hang)
+    reconciler = RecordingReconciler(informer, action=hang)
     async with looping(informer, reconciler):
         for number in range(4):
             await client.create(CONFIG_MAPS, config_map_manifest(namespace, f"stuck-{number}"))

@@ -49,23 +49,23 @@ async def test_the_documented_controller_keeps_a_config_map_for_every_note(
     documented: Run, control_plane: ControlPlane, notes_admin: AdminClient, namespace: str
 ) -> None:
     note = f"/apis/tests.local/v1/namespaces/{namespace}/notes/a"
-    kept = f"/api/v1/namespaces/{namespace}/configmaps/note-a"
+    config_map = f"/api/v1/namespaces/{namespace}/configmaps/note-a"
 
     async def size() -> str:
-        found: dict[str, Any] = await notes_admin.get(kept)
-        return str(found["data"]["size"])
+        body: dict[str, Any] = await notes_admin.get(config_map)
+        return str(body["data"]["size"])
 
     async def seen() -> int:
         return int((await notes_admin.get(note)).get("status", {}).get("seen", 0))
 
     await notes_admin.create(note.removesuffix("/a"), note_manifest(namespace, "a", 1))
     async with controller(documented, control_plane, namespace):
-        await eventually(size, lambda said: said == "1", tolerate=ApiStatusError)
+        await eventually(size, lambda text: text == "1", tolerate=ApiStatusError)
         await eventually(seen, lambda number: number == 1)
         await notes_admin.patch(note, {"spec": {"size": 2}})
         await eventually(seen, lambda number: number == 2)
         assert await size() == "2"
-        await notes_admin.patch(kept, {"data": {"size": "tampered"}})
-        await eventually(size, lambda said: said == "2")
-        await notes_admin.delete(kept)
-        await eventually(size, lambda said: said == "2", tolerate=ApiStatusError)
+        await notes_admin.patch(config_map, {"data": {"size": "tampered"}})
+        await eventually(size, lambda text: text == "2")
+        await notes_admin.delete(config_map)
+        await eventually(size, lambda text: text == "2", tolerate=ApiStatusError)

@@ -1,4 +1,4 @@
-"""Events from the recorder, as a person sees them."""
+"""Events of the recorder as kubectl shows them."""
 
 import asyncio
 import logging
@@ -22,14 +22,14 @@ from hack.cluster.admin_client import AdminClient
 from tests.support.wait.eventually import eventually
 
 
-class Plain(msgspec.Struct, frozen=True, kw_only=True):
-    """An object of any kind, of which only the metadata matters."""
+class MetadataOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """An object of any kind, with its metadata only."""
 
     metadata: ObjectMeta
 
 
-CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap", Plain)
-NODES = Kind("", "v1", "nodes", "Node", Plain, namespaced=False)
+CONFIG_MAPS = Kind("", "v1", "configmaps", "ConfigMap", MetadataOnly)
+NODES = Kind("", "v1", "nodes", "Node", MetadataOnly, namespaced=False)
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ async def subject(client: Client, namespace: str) -> ObjectReference:
 @asynccontextmanager
 async def recording(client: Client) -> AsyncIterator[EventRecorder]:
     """Run a recorder; all its events are written when the block has ended."""
-    chance = Random()
-    recorder = EventRecorder(client, SystemClock(), chance, "example.com/tests", "tests-0")
+    rng = Random()
+    recorder = EventRecorder(client, SystemClock(), rng, "example.com/tests", "tests-0")
     async with asyncio.TaskGroup() as group:
         task = group.create_task(recorder.run())
         await asyncio.sleep(0)  # a task that is cancelled before its first step never runs
@@ -52,14 +52,14 @@ async def recording(client: Client) -> AsyncIterator[EventRecorder]:
 
 
 async def described(admin: AdminClient, subject: ObjectReference) -> list[dict[str, Any]]:
-    """Return the events that `kubectl describe` shows: it asks the old API, by these fields."""
+    """Return the events that `kubectl describe` shows: it uses the old API and these fields."""
     selector = f"involvedObject.name={subject.name},involvedObject.uid={subject.uid}"
     path = f"/api/v1/namespaces/{subject.namespace or 'default'}/events"
     items: list[dict[str, Any]] = (await admin.get(path, fieldSelector=selector))["items"]
     return items
 
 
-async def test_an_event_is_found_under_the_object_it_is_about(
+async def test_an_event_is_shown_for_its_object(
     client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async with recording(client) as recorder:
@@ -73,8 +73,8 @@ async def test_an_event_is_found_under_the_object_it_is_about(
         "uid": subject.uid,
         "resourceVersion": subject.resource_version,
     }
-    told = [event[field] for field in ("type", "reason", "action", "message")]
-    assert told == ["Warning", "Failed", "Prepare", "no space left"]
+    values = [event[field] for field in ("type", "reason", "action", "message")]
+    assert values == ["Warning", "Failed", "Prepare", "no space left"]
     assert event["reportingComponent"] == "example.com/tests"
     assert event["reportingInstance"] == "tests-0"
 
@@ -90,12 +90,12 @@ async def test_an_event_is_found_by_the_name_of_its_object_in_the_new_api(
     assert event["regarding"]["uid"] == subject.uid
 
 
-async def test_repeats_count_up_on_one_object(
+async def test_repeats_increase_the_count_of_one_event(
     client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async def counts() -> list[int]:
-        found = await described(admin, subject)
-        return [event.get("series", {"count": 1})["count"] for event in found]
+        events = await described(admin, subject)
+        return [event.get("series", {"count": 1})["count"] for event in events]
 
     async with recording(client) as recorder:
         recorder.warning(subject, "Failed", "no space left")
@@ -106,7 +106,7 @@ async def test_repeats_count_up_on_one_object(
     assert await counts() == [3]
 
 
-async def test_an_event_that_was_deleted_comes_back_when_it_repeats(
+async def test_a_repeat_recreates_a_deleted_event(
     client: Client, admin: AdminClient, subject: ObjectReference
 ) -> None:
     async with recording(client) as recorder:
@@ -116,9 +116,9 @@ async def test_an_event_that_was_deleted_comes_back_when_it_repeats(
             f"/api/v1/namespaces/{subject.namespace}/events/{first['metadata']['name']}"
         )
         recorder.normal(subject, "Ready", "it works")
-        (again,) = await eventually(lambda: described(admin, subject))
-    assert again["metadata"]["uid"] != first["metadata"]["uid"]
-    assert again["series"]["count"] == 2
+        (second,) = await eventually(lambda: described(admin, subject))
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+    assert second["series"]["count"] == 2
 
 
 async def test_texts_of_any_length_and_names_of_any_kind_are_accepted(
@@ -145,18 +145,21 @@ async def test_an_event_about_a_node_is_in_the_default_namespace(
         )
 
 
-async def test_an_event_of_a_terminating_namespace_is_dropped_quietly(
+async def test_an_event_of_a_terminating_namespace_is_dropped_without_a_log_line(
     client: Client, admin: AdminClient, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    going = f"{namespace}-going"
-    await admin.create("/api/v1/namespaces", {"metadata": {"name": going}})
-    held = {"namespace": going, "name": "held", "finalizers": ["example.com/tests"]}
-    subject = object_reference(CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": held}))
-    await admin.delete(f"/api/v1/namespaces/{going}")
+    terminating = f"{namespace}-terminating"
+    await admin.create("/api/v1/namespaces", {"metadata": {"name": terminating}})
+    metadata = {"namespace": terminating, "name": "finalized", "finalizers": ["example.com/tests"]}
+    subject = object_reference(
+        CONFIG_MAPS, await client.create(CONFIG_MAPS, {"metadata": metadata})
+    )
+    await admin.delete(f"/api/v1/namespaces/{terminating}")
     async with recording(client) as recorder:
-        recorder.normal(subject, "Deleted", "it goes with its namespace")
+        recorder.normal(subject, "Deleted", "deleted with its namespace")
         await eventually(lambda: asyncio.sleep(0, recorder.dropped))
     assert recorder.dropped == {"refused": 1}
     assert [record.message for record in caplog.records if "runtime" in record.name] == []
-    await client.patch(CONFIG_MAPS, ObjectKey(going, "held"), {"metadata": {"finalizers": None}})
+    key = ObjectKey(terminating, "finalized")
+    await client.patch(CONFIG_MAPS, key, {"metadata": {"finalizers": None}})

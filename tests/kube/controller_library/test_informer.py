@@ -76,7 +76,7 @@ async def test_a_late_handler_first_gets_all_existing_objects(
         await wait_equal(informer, replica, admin, namespace)
 
 
-async def test_a_handler_that_raises_or_hangs_does_not_hold_up_the_others(
+async def test_a_handler_that_raises_or_hangs_does_not_block_other_handlers(
     client: Client, admin: AdminClient, namespace: str
 ) -> None:
     informer, replica = new_informer(client, namespace), NoticeReplica()
@@ -96,13 +96,13 @@ async def test_a_handler_that_raises_or_hangs_does_not_hold_up_the_others(
         await wait_equal(informer, replica, admin, namespace)
 
 
-async def test_an_index_finds_objects_by_what_they_say(client: Client, namespace: str) -> None:
+async def test_an_index_returns_objects_by_their_labels(client: Client, namespace: str) -> None:
     body = config_map_manifest(namespace, "a")
     body["metadata"]["labels"] = {"team": "blue"}
     await client.create(CONFIG_MAPS, body)
     informer = new_informer(client, namespace)
     async with run_background(informer):
-        assert [found.metadata.name for found in informer.store.by_index("team", "blue")] == ["a"]
+        assert [item.metadata.name for item in informer.store.by_index("team", "blue")] == ["a"]
         relabelled = {"metadata": {"labels": {"team": "red"}}}
         await client.patch(CONFIG_MAPS, ObjectKey(namespace, "a"), relabelled)
         await eventually(
@@ -111,7 +111,7 @@ async def test_an_index_finds_objects_by_what_they_say(client: Client, namespace
         )
 
 
-async def test_a_reader_sees_its_own_writes_at_once_and_each_once(
+async def test_own_writes_are_visible_at_once_and_delivered_once(
     client: Client, admin: AdminClient, namespace: str
 ) -> None:
     informer, replica = new_informer(client, namespace), NoticeReplica()
@@ -133,7 +133,7 @@ async def test_a_reader_sees_its_own_writes_at_once_and_each_once(
 
 
 @MODES
-async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
+async def test_an_undecodable_object_is_skipped_and_reported_and_others_are_followed(
     notes_admin: AdminClient, client: Client, namespace: str, scope: dict[str, Any]
 ) -> None:
     path = f"/apis/tests.local/v1/namespaces/{namespace}/notes"
@@ -158,16 +158,16 @@ async def test_an_object_that_cannot_be_read_is_skipped_and_the_rest_goes_on(
         await notes_admin.patch(f"{path}/bad", {"spec": {"size": 3}})
         await notes_admin.delete(f"{path}/good")
         await eventually(lambda: names_in(informer), lambda names: names == {"bad", "later"})
-        told = await eventually(
-            lambda: told_of(notes_admin, namespace), lambda told: len(told) == 2
+        messages = await eventually(
+            lambda: event_messages(notes_admin, namespace), lambda messages: len(messages) == 2
         )
-    assert told.keys() == {"good", "bad"}
-    assert "Expected `int`, got `str`" in told["bad"]
+    assert messages.keys() == {"good", "bad"}
+    assert "Expected `int`, got `str`" in messages["bad"]
     reported = registry.get_sample_value("informer_unreadable_total", {"resource": str(NOTES)})
     assert reported == 2
 
 
-async def told_of(admin: AdminClient, namespace: str) -> dict[str, str]:
+async def event_messages(admin: AdminClient, namespace: str) -> dict[str, str]:
     """Return the last message of the Event about each object."""
     events = (await admin.get(f"/api/v1/namespaces/{namespace}/events"))["items"]
     return {event["involvedObject"]["name"]: event["message"] for event in events}

@@ -20,10 +20,10 @@ COMMAND = ["python", "-m", "tests.support.cluster.recording_container"]
 class Pods:
     """The pods of one namespace, and the log that their containers write."""
 
-    def __init__(self, admin: AdminClient, namespace: str, notebook: Path) -> None:
+    def __init__(self, admin: AdminClient, namespace: str, log_path: Path) -> None:
         self._admin = admin
         self._root = f"/api/v1/namespaces/{namespace}"
-        self._notebook = notebook
+        self._log_path = log_path
 
     async def create(self, **changes: Any) -> None:
         """Create a pod of a program and its sidecar, as the controller does."""
@@ -63,8 +63,8 @@ class Pods:
         await self._admin.create(f"{self._root}/secrets", body)
 
     async def get(self) -> dict[str, Any]:
-        found: dict[str, Any] = await self._admin.get(f"{self._root}/pods/one")
-        return found
+        pod: dict[str, Any] = await self._admin.get(f"{self._root}/pods/one")
+        return pod
 
     async def ready(self) -> dict[str, Any]:
         return await eventually(self.get, is_ready)
@@ -82,32 +82,32 @@ class Pods:
 
         await eventually(is_gone)
 
-    async def begun(self) -> list[list[str]]:
+    async def wait_started(self) -> list[list[str]]:
         """Wait until both containers run; return the lines that they have logged."""
 
-        async def look() -> list[list[str]]:
-            return self.notes()
+        async def read() -> list[list[str]]:
+            return self.log_lines()
 
-        return await eventually(look, lambda notes: len(notes) == 2, tolerate=OSError)
+        return await eventually(read, lambda lines: len(lines) == 2, tolerate=OSError)
 
-    def notes(self) -> list[list[str]]:
-        return [line.split() for line in self._notebook.read_text().splitlines()]
+    def log_lines(self) -> list[list[str]]:
+        return [line.split() for line in self._log_path.read_text().splitlines()]
 
     def _environment(self, name: str, folder: str) -> list[dict[str, str]]:
-        values = {"NAME": name, "NOTEBOOK": str(self._notebook), "FOLDER": folder}
+        values = {"NAME": name, "NOTEBOOK": str(self._log_path), "FOLDER": folder}
         return [{"name": key, "value": value} for key, value in values.items()]
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
     conditions = pod["status"].get("conditions", [])
     return {"type": "Ready", "status": "True"} in [
-        {"type": each["type"], "status": each["status"]} for each in conditions
+        {"type": item["type"], "status": item["status"]} for item in conditions
     ]
 
 
 def program_of(pod: dict[str, Any]) -> dict[str, Any]:
-    (found,) = pod["status"].get("containerStatuses", [{}])
-    return dict(found)
+    (status,) = pod["status"].get("containerStatuses", [{}])
+    return dict(status)
 
 
 @pytest.fixture
@@ -115,40 +115,40 @@ async def pods(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> A
     """Create a namespace whose pods are run as processes."""
     kubeconfig = control_plane.layout.admin_kubeconfig
     async with run_pods(kubeconfig, tmp_path / "home", namespace):
-        yield Pods(control_plane.admin, namespace, tmp_path / "notebook")
+        yield Pods(control_plane.admin, namespace, tmp_path / "log_path")
 
 
-async def test_a_pod_waits_for_its_secret_then_runs_and_ends_in_order(pods: Pods) -> None:
+async def test_a_pod_waits_for_its_secret_and_stops_its_containers_in_order(pods: Pods) -> None:
     await pods.create()
     waiting = await eventually(pods.get, program_of)
     assert program_of(waiting)["state"]["waiting"]["reason"] == "ContainerCreating"
 
     await pods.create_secret()
     await pods.ready()
-    started = await pods.begun()
-    assert {tuple(note[:3]) for note in started} == {
+    started = await pods.wait_started()
+    assert {tuple(line[:3]) for line in started} == {
         ("sidecar", "sees", "password"),
         ("program", "sees", "as"),
     }
     await pods.delete()
-    ended = pods.notes()[len(started) :]
+    ended = pods.log_lines()[len(started) :]
     assert ended == [["sidecar", "/drain"], ["program", "stops"], ["sidecar", "stops"]]
 
 
-async def test_a_killed_program_is_started_again(pods: Pods) -> None:
+async def test_a_killed_program_is_restarted(pods: Pods) -> None:
     await pods.create_secret()
     await pods.create()
     await pods.ready()
-    (pid,) = (int(note[-1]) for note in await pods.begun() if note[0] == "program")
+    (pid,) = (int(line[-1]) for line in await pods.wait_started() if line[0] == "program")
     os.kill(pid, signal.SIGKILL)
 
-    again = await eventually(
+    restarted = await eventually(
         pods.get, lambda pod: program_of(pod)["restartCount"] == 1 and is_ready(pod)
     )
-    assert program_of(again)["lastState"]["terminated"]["exitCode"] == 128 + signal.SIGKILL
+    assert program_of(restarted)["lastState"]["terminated"]["exitCode"] == 128 + signal.SIGKILL
 
 
-async def test_an_image_that_nothing_stands_for_cannot_be_pulled(pods: Pods) -> None:
+async def test_an_unknown_local_image_cannot_be_pulled(pods: Pods) -> None:
     await pods.create_secret()
     await pods.create(image="local/unknown", command=[])
     pod = await eventually(

@@ -16,10 +16,12 @@ async def test_four_nodes_offer_eight_gpus_each(admin: AdminClient) -> None:
     assert all(node["metadata"]["labels"]["nvidia.com/gpu.product"] for node in nodes)
 
 
-async def test_a_node_with_the_label_is_not_ready_until_the_label_goes(admin: AdminClient) -> None:
+async def test_a_node_with_the_label_is_not_ready_until_the_label_is_removed(
+    admin: AdminClient,
+) -> None:
     async def node() -> dict[str, Any]:
-        found: dict[str, Any] = await admin.get(f"{NODES}/gpu-3")
-        return found
+        body: dict[str, Any] = await admin.get(f"{NODES}/gpu-3")
+        return body
 
     async def label(value: str | None) -> None:
         await admin.patch(f"{NODES}/gpu-3", {"metadata": {"labels": {"sim.local/node": value}}})

@@ -48,23 +48,23 @@ class Pod:
         await self._admin.delete(self._path)
 
 
-async def test_a_plain_pod_runs_and_is_ready(admin: AdminClient, namespace: str) -> None:
+async def test_a_pod_without_labels_runs_and_is_ready(admin: AdminClient, namespace: str) -> None:
     pod = await Pod(admin, namespace).create(gpus=2)
     ready = await eventually(pod.get, is_ready)
     assert ready["spec"]["nodeName"].startswith("gpu-")
     assert ready["status"]["phase"] == "Running"
 
 
-async def test_a_pod_that_asks_for_more_than_a_node_has_is_unschedulable(
+async def test_a_pod_that_requests_more_gpus_than_a_node_has_is_unschedulable(
     admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(gpus=9)
-    stuck = await eventually(pod.get, lambda p: condition(p, "PodScheduled"))
-    assert condition(stuck, "PodScheduled")["reason"] == "Unschedulable"
-    assert "Insufficient nvidia.com/gpu" in condition(stuck, "PodScheduled")["message"]
+    pending = await eventually(pod.get, lambda p: condition(p, "PodScheduled"))
+    assert condition(pending, "PodScheduled")["reason"] == "Unschedulable"
+    assert "Insufficient nvidia.com/gpu" in condition(pending, "PodScheduled")["message"]
 
 
-async def test_a_slow_pod_is_creating_its_container_until_the_delay_is_over(
+async def test_a_slow_pod_is_in_container_creating_until_its_delay_ends(
     admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="slow", delay="1h")
@@ -86,13 +86,11 @@ async def test_a_never_ready_pod_runs_and_stays_not_ready(
     )
 
 
-async def test_an_image_that_cannot_be_pulled_backs_off_and_tries_again(
-    admin: AdminClient, namespace: str
-) -> None:
+async def test_an_image_pull_is_retried_after_a_backoff(admin: AdminClient, namespace: str) -> None:
     pod = await Pod(admin, namespace).create(mode="image-pull")
     for reason in ("ErrImagePull", "ImagePullBackOff", "ErrImagePull"):
-        seen = await eventually(pod.get, partial(waits_for, reason))
-        assert seen["status"]["phase"] == "Pending"
+        current = await eventually(pod.get, partial(waits_for, reason))
+        assert current["status"]["phase"] == "Pending"
 
 
 def waits_for(reason: str, pod: dict[str, Any]) -> bool:
@@ -105,18 +103,19 @@ async def test_a_crash_looping_container_restarts_and_shows_its_termination(
     pod = await Pod(admin, namespace).create(
         mode="crash-loop", backoff="200ms", exit_code="3", reason="Broken", message="no-config"
     )
-    seen = await eventually(pod.get, lambda p: container_status(p).get("restartCount", 0) >= 2)
-    ended = last_termination(seen)
-    assert (ended["exitCode"], ended["reason"], ended["message"]) == (3, "Broken", "no-config")
+    current = await eventually(pod.get, lambda p: container_status(p).get("restartCount", 0) >= 2)
+    termination = last_termination(current)
+    assert (termination["exitCode"], termination["reason"]) == (3, "Broken")
+    assert termination["message"] == "no-config"
     await eventually(pod.get, lambda p: waiting_reason(p) == "CrashLoopBackOff")
 
 
-async def test_a_container_that_needs_too_much_memory_is_killed_again_and_again(
+async def test_a_container_that_exceeds_its_memory_is_oom_killed(
     admin: AdminClient, namespace: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="oom", backoff="200ms")
-    seen = await eventually(pod.get, last_termination)
-    assert (last_termination(seen)["exitCode"], last_termination(seen)["reason"]) == (
+    current = await eventually(pod.get, last_termination)
+    assert (last_termination(current)["exitCode"], last_termination(current)["reason"]) == (
         137,
         "OOMKilled",
     )
@@ -129,8 +128,8 @@ async def test_a_pod_that_exits_ends_with_its_code(
     admin: AdminClient, namespace: str, code: str, phase: str, reason: str
 ) -> None:
     pod = await Pod(admin, namespace).create(mode="exit", exit_code=code, run_for="100ms")
-    seen = await eventually(pod.get, lambda p: p["status"]["phase"] == phase)
-    assert (last_termination(seen)["exitCode"], last_termination(seen)["reason"]) == (
+    current = await eventually(pod.get, lambda p: p["status"]["phase"] == phase)
+    assert (last_termination(current)["exitCode"], last_termination(current)["reason"]) == (
         int(code),
         reason,
     )
@@ -139,12 +138,12 @@ async def test_a_pod_that_exits_ends_with_its_code(
 async def test_a_job_completes_and_a_failing_one_fails(admin: AdminClient, namespace: str) -> None:
     jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
 
-    def a_job(name: str, labels: dict[str, str]) -> dict[str, Any]:
+    def new_job(name: str, labels: dict[str, str]) -> dict[str, Any]:
         template = pod_manifest(name, labels=labels)
         return {"metadata": {"name": name}, "spec": {"backoffLimit": 0, "template": template}}
 
-    await admin.create(jobs, a_job("good", {}))
-    await admin.create(jobs, a_job("bad", {MODE: "exit", "sim.local/exit-code": "1"}))
+    await admin.create(jobs, new_job("good", {}))
+    await admin.create(jobs, new_job("bad", {MODE: "exit", "sim.local/exit-code": "1"}))
     await eventually(lambda: admin.get(f"{jobs}/good"), lambda job: condition(job, "Complete"))
     failed = await eventually(
         lambda: admin.get(f"{jobs}/bad"), lambda job: condition(job, "Failed")

@@ -43,7 +43,7 @@ class Claim:
         await self._admin.delete(self._path)
 
 
-async def test_an_immediate_claim_binds_grows_and_its_volume_is_reclaimed(
+async def test_an_immediate_pvc_binds_and_grows_and_its_volume_is_reclaimed(
     admin: AdminClient, namespace: str
 ) -> None:
     claim = await Claim(admin, namespace).create("sim-now")
@@ -58,7 +58,7 @@ async def test_an_immediate_claim_binds_grows_and_its_volume_is_reclaimed(
     await eventually(volumes, lambda names: volume not in names)
 
 
-async def test_a_waiting_claim_binds_when_a_pod_wants_it(
+async def test_a_pvc_that_waits_for_its_first_consumer_binds_when_a_pod_uses_it(
     admin: AdminClient, namespace: str
 ) -> None:
     claim = await Claim(admin, namespace).create("sim-wait")
@@ -68,7 +68,9 @@ async def test_a_waiting_claim_binds_when_a_pod_wants_it(
     await eventually(lambda: admin.get(f"{pods}/reader"), is_ready)
 
 
-async def test_a_fixed_claim_cannot_grow(admin: AdminClient, namespace: str) -> None:
+async def test_a_pvc_without_volume_expansion_cannot_grow(
+    admin: AdminClient, namespace: str
+) -> None:
     claim = await Claim(admin, namespace).create("sim-fixed")
     await claim.bound()
     with pytest.raises(ApiStatusError, match="must support resize"):

@@ -20,10 +20,10 @@ from tests.support.wait.eventually import eventually
 ACCOUNTS = "/api/v1/namespaces/runtime-system/serviceaccounts"
 RBAC = "rbac.authorization.k8s.io"
 STOCK, INSTANCE, SYSTEM = "runtime-stock", "runtime-instance", "runtime-system"
-OURS = [STOCK, INSTANCE, SYSTEM]
-KEEP = ("create", "delete", "get", "list", "patch")
-FOLLOW = (*KEEP, "watch")
-ANYTHING = (*FOLLOW, "update", "deletecollection")
+NAMESPACES = [STOCK, INSTANCE, SYSTEM]
+WRITE_VERBS = ("create", "delete", "get", "list", "patch")
+WATCH_VERBS = (*WRITE_VERBS, "watch")
+ALL_VERBS = (*WATCH_VERBS, "update", "deletecollection")
 
 
 class Act(NamedTuple):
@@ -49,9 +49,9 @@ def acts(account: str, verbs: Iterable[str], group: str, resource: str, *where: 
 NEEDED = [
     *acts("runtime-api", ("get", "list", "watch"), "", "nodes"),
     *acts("runtime-api", ("list",), "storage.k8s.io", "storageclasses"),
-    *acts("runtime-api", FOLLOW, GROUP, "gpuunits", STOCK, INSTANCE),
-    *acts("runtime-api", KEEP, GROUP, "stockpools", STOCK),
-    *acts("runtime-api", FOLLOW, GROUP, "gpustorages", INSTANCE),
+    *acts("runtime-api", WATCH_VERBS, GROUP, "gpuunits", STOCK, INSTANCE),
+    *acts("runtime-api", WRITE_VERBS, GROUP, "stockpools", STOCK),
+    *acts("runtime-api", WATCH_VERBS, GROUP, "gpustorages", INSTANCE),
     *acts("runtime-api", ("create", "get", "list", "patch"), GROUP, "operations", SYSTEM),
     *acts("runtime-api", ("patch",), GROUP, "operations/status", SYSTEM),
     *acts("controller", ("list", "watch"), "", "nodes"),
@@ -70,54 +70,54 @@ NEEDED = [
     Act("credentials", "get", "", "secrets", SYSTEM, "nats-users"),
     Act("credentials", "patch", "", "secrets", SYSTEM, "nats-users"),
 ]
-ACCOUNTS_OF_OURS = ("runtime-api", "controller", "activator", "credentials")
+OUR_ACCOUNTS = ("runtime-api", "controller", "activator", "credentials")
 REFUSED = [
     act
-    for account in ACCOUNTS_OF_OURS
+    for account in OUR_ACCOUNTS
     for act in (
-        *acts(account, ANYTHING, "", "secrets", "", STOCK, SYSTEM),
+        *acts(account, ALL_VERBS, "", "secrets", "", STOCK, SYSTEM),
         *acts(account, ("list", "watch", "delete"), "", "secrets", INSTANCE),
-        *acts(account, ("create", "get"), "", "pods/exec", "", *OURS),
-        *acts(account, ("create", "patch"), "", "pods", "", *OURS),
+        *acts(account, ("create", "get"), "", "pods/exec", "", *NAMESPACES),
+        *acts(account, ("create", "patch"), "", "pods", "", *NAMESPACES),
         *acts(account, ("create", "delete", "patch", "update"), "", "nodes"),
-        *acts(account, ("create",), "", "serviceaccounts/token", "", *OURS),
+        *acts(account, ("create",), "", "serviceaccounts/token", "", *NAMESPACES),
         *acts(account, ("create", "patch", "bind", "escalate"), RBAC, "clusterroles"),
         *acts(account, ("create", "patch"), RBAC, "clusterrolebindings"),
-        *acts(account, ("create", "patch"), RBAC, "rolebindings", "", *OURS),
-        *acts(account, ("impersonate",), "", "serviceaccounts", "", *OURS),
-        *acts(account, ANYTHING, GROUP, "gpuunits", "", "default", "kube-system", SYSTEM),
-        *acts(account, ("deletecollection",), GROUP, "gpuunits", *OURS),
+        *acts(account, ("create", "patch"), RBAC, "rolebindings", "", *NAMESPACES),
+        *acts(account, ("impersonate",), "", "serviceaccounts", "", *NAMESPACES),
+        *acts(account, ALL_VERBS, GROUP, "gpuunits", "", "default", "kube-system", SYSTEM),
+        *acts(account, ("deletecollection",), GROUP, "gpuunits", *NAMESPACES),
     )
 ] + [
-    *acts("runtime-api", ANYTHING, "", "secrets", INSTANCE),
-    *acts("controller", ANYTHING, "", "secrets", INSTANCE),
-    *acts("credentials", ANYTHING, "", "secrets", INSTANCE),
+    *acts("runtime-api", ALL_VERBS, "", "secrets", INSTANCE),
+    *acts("controller", ALL_VERBS, "", "secrets", INSTANCE),
+    *acts("credentials", ALL_VERBS, "", "secrets", INSTANCE),
     *acts("activator", ("create", "delete", "patch", "update"), GROUP, "gpuunits", STOCK, INSTANCE),
     *acts("activator", ("create", "delete", "update"), GROUP, "functions", INSTANCE),
     *acts("activator", ("update",), "", "secrets", INSTANCE),
-    *acts("activator", ANYTHING, GROUP, "operations", "", *OURS),
-    *acts("activator", ANYTHING, "", "pods", "", *OURS),
-    *acts("activator", ANYTHING, "apps", "deployments", "", *OURS),
+    *acts("activator", ALL_VERBS, GROUP, "operations", "", *NAMESPACES),
+    *acts("activator", ALL_VERBS, "", "pods", "", *NAMESPACES),
+    *acts("activator", ALL_VERBS, "apps", "deployments", "", *NAMESPACES),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpuunits/status", STOCK, INSTANCE),
     *acts("runtime-api", ("patch", "update"), GROUP, "gpustorages/status", INSTANCE),
     *acts("runtime-api", ("delete", "deletecollection"), GROUP, "operations", SYSTEM),
-    *acts("runtime-api", ANYTHING, GROUP, "stockpools", INSTANCE, SYSTEM),
-    *acts("runtime-api", ANYTHING, "", "pods", "", *OURS),
-    *acts("runtime-api", ANYTHING, "apps", "deployments", "", *OURS),
-    *acts("runtime-api", ANYTHING, "coordination.k8s.io", "leases", "", *OURS),
+    *acts("runtime-api", ALL_VERBS, GROUP, "stockpools", INSTANCE, SYSTEM),
+    *acts("runtime-api", ALL_VERBS, "", "pods", "", *NAMESPACES),
+    *acts("runtime-api", ALL_VERBS, "apps", "deployments", "", *NAMESPACES),
+    *acts("runtime-api", ALL_VERBS, "coordination.k8s.io", "leases", "", *NAMESPACES),
     *acts("controller", ("create",), GROUP, "operations", SYSTEM),
     *acts("controller", ("delete",), "apps", "replicasets", INSTANCE),
     *acts("controller", ("create", "delete"), GROUP, "gpustorages", INSTANCE),
-    *acts("controller", ("delete", "deletecollection"), "", "persistentvolumeclaims", *OURS),
-    *acts("controller", ANYTHING, "", "persistentvolumes"),
-    *acts("credentials", ANYTHING, GROUP, "gpuunits", "", *OURS),
-    *acts("credentials", ANYTHING, "", "configmaps", "", *OURS),
-    *(Act("credentials", verb, "", "secrets", SYSTEM, "other") for verb in ANYTHING),
+    *acts("controller", ("delete", "deletecollection"), "", "persistentvolumeclaims", *NAMESPACES),
+    *acts("controller", ALL_VERBS, "", "persistentvolumes"),
+    *acts("credentials", ALL_VERBS, GROUP, "gpuunits", "", *NAMESPACES),
+    *acts("credentials", ALL_VERBS, "", "configmaps", "", *NAMESPACES),
+    *(Act("credentials", verb, "", "secrets", SYSTEM, "other") for verb in ALL_VERBS),
     *(
         Act("credentials", verb, "", "secrets", SYSTEM, "nats-users")
         for verb in ("delete", "update")
     ),
-    *acts("credentials", ANYTHING, "coordination.k8s.io", "leases", "", *OURS),
+    *acts("credentials", ALL_VERBS, "coordination.k8s.io", "leases", "", *NAMESPACES),
 ]
 
 
@@ -126,12 +126,12 @@ def rule_of(act: Act) -> PolicyRule:
     return PolicyRule(act.group, (act.resource,), (act.verb,), act.namespace, names)
 
 
-async def allowed(admin: AdminClient, asked: list[Act]) -> list[Act]:
-    """Return the actions of `asked` that the server would allow."""
-    return [act for act in asked if await is_allowed(admin, act.account, rule_of(act))]
+async def allowed(admin: AdminClient, requested: list[Act]) -> list[Act]:
+    """Return the actions of `requested` that the server allows."""
+    return [act for act in requested if await is_allowed(admin, act.account, rule_of(act))]
 
 
-@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
+@pytest.mark.parametrize("account", OUR_ACCOUNTS)
 async def test_an_account_may_do_what_its_program_needs(
     installed_control_plane: ControlPlane, account: str
 ) -> None:
@@ -141,7 +141,7 @@ async def test_an_account_may_do_what_its_program_needs(
     )
 
 
-@pytest.mark.parametrize("account", ACCOUNTS_OF_OURS)
+@pytest.mark.parametrize("account", OUR_ACCOUNTS)
 async def test_an_account_is_denied_everything_else(
     installed_control_plane: ControlPlane, account: str
 ) -> None:
@@ -162,9 +162,9 @@ async def test_the_api_works_with_its_own_account(
             data: dict[str, Any] = body["data"]
             return data
 
-        seen = await eventually(health, lambda data: "nodeCount" in data)
-    assert (seen["nodeCount"], seen["readyNodeCount"], seen["totalGPUCapacity"]) == (4, 4, 32)
-    assert seen["kubernetesVersion"].startswith("v1.36.")
+        data = await eventually(health, lambda data: "nodeCount" in data)
+    assert (data["nodeCount"], data["readyNodeCount"], data["totalGPUCapacity"]) == (4, 4, 32)
+    assert data["kubernetesVersion"].startswith("v1.36.")
 
 
 # The activator needs a queue to start, and gets its Kubernetes client from the controller.
@@ -173,7 +173,7 @@ async def test_the_api_works_with_its_own_account(
     [product_processes.CONTROLLER, product_processes.RUNTIME_API],
     ids=lambda program: program.name,
 )
-async def test_a_program_follows_its_renewed_token_without_a_restart(
+async def test_a_program_uses_its_renewed_token_without_a_restart(
     installed_control_plane: ControlPlane, tmp_path: Path, program: product_processes.ProductProgram
 ) -> None:
     """Recreate the account, so that its old token is refused and the token file holds a new one."""

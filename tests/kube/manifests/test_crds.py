@@ -1,4 +1,4 @@
-"""Our CRDs on the API server: it accepts them, and validates objects against them."""
+"""Our CRDs on the API server: it accepts them and validates objects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -71,8 +71,8 @@ class Resources:
         }
         query = {"fieldValidation": "Strict"}
         path = self.path(kind)
-        made: dict[str, Any] = await self._admin.request("POST", path, body, query=query)
-        return made
+        created: dict[str, Any] = await self._admin.request("POST", path, body, query=query)
+        return created
 
     async def change(self, kind: str, name: str = "a", **spec: Any) -> Any:
         return await self._admin.patch(self.path(kind, name), {"spec": spec})
@@ -81,8 +81,8 @@ class Resources:
         return await self._admin.patch(self.path(kind, f"{name}/status"), {"status": status})
 
     async def names(self, kind: str, selector: str) -> list[str]:
-        found = await self._admin.get(self.path(kind), fieldSelector=selector)
-        return [item["metadata"]["name"] for item in found["items"]]
+        body = await self._admin.get(self.path(kind), fieldSelector=selector)
+        return [item["metadata"]["name"] for item in body["items"]]
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +99,8 @@ async def install(plane: ControlPlane) -> None:
     await wait_kinds_served(plane.admin)
 
 
-def is_established(found: Mapping[str, Any]) -> bool:
-    return condition(found, "Established").get("status") == "True"
+def is_established(crd: Mapping[str, Any]) -> bool:
+    return condition(crd, "Established").get("status") == "True"
 
 
 @pytest.fixture
@@ -111,28 +111,25 @@ def resources(definitions: None, admin: AdminClient, namespace: str) -> Resource
 
 @pytest.fixture
 def kubectl(control_plane: ControlPlane, tmp_path: Path) -> AsKubectl:
-    """Return kubectl as a person would run it.
-
-    It has no discovery cache from before the CRDs existed.
-    """
+    """Return kubectl without a discovery cache from before the CRDs existed."""
     return partial(admin_kubectl(control_plane).run, f"--cache-dir={tmp_path}")
 
 
 @pytest.mark.parametrize("plural", PLURALS.values())
-async def test_a_definition_is_taken_without_complaint(
+async def test_a_crd_is_established_and_structural(
     resources: Resources, admin: AdminClient, plural: str
 ) -> None:
-    found = await admin.get(f"{CRDS}/{plural}.{GROUP}")
-    assert is_established(found)
-    assert condition(found, "NonStructuralSchema") == {}
+    crd = await admin.get(f"{CRDS}/{plural}.{GROUP}")
+    assert is_established(crd)
+    assert condition(crd, "NonStructuralSchema") == {}
 
 
 @pytest.mark.parametrize("kind", PLURALS)
-async def test_the_stored_definition_describes_the_spec(
+async def test_the_stored_crd_has_a_description_of_every_spec_field(
     resources: Resources, admin: AdminClient, kind: str
 ) -> None:
-    found = await admin.get(f"{CRDS}/{PLURALS[kind]}.{GROUP}")
-    schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    crd = await admin.get(f"{CRDS}/{PLURALS[kind]}.{GROUP}")
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     fields = schema["properties"]["spec"]["properties"]
     assert all(field["description"] for field in fields.values())
 
@@ -142,9 +139,10 @@ async def test_a_sample_is_accepted(
     resources: Resources, admin: AdminClient, namespace: str, sample: dict[str, Any]
 ) -> None:
     name = sample["metadata"]["name"]
-    here = {**sample, "metadata": {"name": name, "namespace": namespace}}
-    made = await admin.apply(resources.path(sample["kind"], name), here, fieldValidation="Strict")
-    assert made["metadata"]["generation"] == 1
+    body = {**sample, "metadata": {"name": name, "namespace": namespace}}
+    path = resources.path(sample["kind"], name)
+    created = await admin.apply(path, body, fieldValidation="Strict")
+    assert created["metadata"]["generation"] == 1
 
 
 @pytest.mark.parametrize(
@@ -157,12 +155,12 @@ async def test_a_sample_is_accepted(
         ("Function", Function),
     ],
 )
-async def test_the_server_fills_in_what_the_model_takes_for_granted(
+async def test_the_server_sets_the_same_defaults_as_the_model(
     resources: Resources, kind: str, model: type[Any]
 ) -> None:
-    made = await resources.create(kind)
-    sparse = {"metadata": {}, "spec": SPECS[kind]}
-    assert msgspec.convert(made, model).spec == msgspec.convert(sparse, model).spec
+    created = await resources.create(kind)
+    minimal = {"metadata": {}, "spec": SPECS[kind]}
+    assert msgspec.convert(created, model).spec == msgspec.convert(minimal, model).spec
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ async def test_the_server_fills_in_what_the_model_takes_for_granted(
         ("Function", {"maxWorkers": 1001}, "spec.maxWorkers"),
     ],
 )
-async def test_a_bad_value_is_refused_with_its_path(
+async def test_an_invalid_value_is_refused_with_its_path(
     resources: Resources, kind: str, spec: dict[str, Any], path: str
 ) -> None:
     with pytest.raises(ApiStatusError) as refusal:
@@ -192,26 +190,28 @@ async def test_a_bad_value_is_refused_with_its_path(
     assert path in str(refusal.value)
 
 
-async def test_memory_that_is_no_quantity_is_stored(resources: Resources) -> None:
-    made = await resources.create("GPUUnit", memory="lots")
-    assert made["spec"]["memory"] == "lots"
+async def test_memory_that_is_not_a_quantity_is_accepted(resources: Resources) -> None:
+    unit = await resources.create("GPUUnit", memory="lots")
+    assert unit["spec"]["memory"] == "lots"
 
 
-async def test_the_protocol_of_a_port_is_written_into_the_object(resources: Resources) -> None:
-    made = await resources.create("GPUUnit", template={"ports": [{"name": "http", "port": 80}]})
-    assert made["spec"]["template"]["ports"] == [{"name": "http", "port": 80, "protocol": "TCP"}]
+async def test_the_default_protocol_of_a_port_is_stored(resources: Resources) -> None:
+    unit = await resources.create("GPUUnit", template={"ports": [{"name": "http", "port": 80}]})
+    assert unit["spec"]["template"]["ports"] == [{"name": "http", "port": 80, "protocol": "TCP"}]
 
 
 @pytest.mark.parametrize(
-    ("kind", "longest"),
+    ("kind", "max_length"),
     [("GPUUnit", 63), ("StockPool", 63), ("GPUStorage", 63), ("Function", 48)],
 )
-async def test_a_name_may_be_so_long_and_no_longer(
-    resources: Resources, kind: str, longest: int
+async def test_a_name_above_its_maximum_length_is_refused(
+    resources: Resources, kind: str, max_length: int
 ) -> None:
-    await resources.create(kind, "a" * longest)
-    with pytest.raises(ApiStatusError, match=rf"metadata\.name: .* at most {longest} characters"):
-        await resources.create(kind, "a" * (longest + 1))
+    await resources.create(kind, "a" * max_length)
+    with pytest.raises(
+        ApiStatusError, match=rf"metadata\.name: .* at most {max_length} characters"
+    ):
+        await resources.create(kind, "a" * (max_length + 1))
 
 
 @pytest.mark.parametrize("kind", ["GPUUnit", "StockPool", "GPUStorage", "Function"])
@@ -220,7 +220,7 @@ async def test_a_name_with_a_dot_is_refused(resources: Resources, kind: str) -> 
         await resources.create(kind, "a.b")
 
 
-async def test_units_are_found_by_spec_and_phase(resources: Resources) -> None:
+async def test_units_are_selected_by_the_fields_spec_name_and_phase(resources: Resources) -> None:
     await resources.create("GPUUnit", "small")
     await resources.create("GPUUnit", "large", specName="g8.8")
     await resources.report("GPUUnit", "large", phase="Ready")
@@ -228,7 +228,7 @@ async def test_units_are_found_by_spec_and_phase(resources: Resources) -> None:
     assert await resources.names("GPUUnit", "status.phase=Ready") == ["large"]
 
 
-async def test_operations_are_found_by_type(resources: Resources) -> None:
+async def test_operations_are_selected_by_the_field_type(resources: Resources) -> None:
     await resources.create("Operation", "one")
     await resources.create("Operation", "other", type="SeedStockUnits")
     assert await resources.names("Operation", "spec.type=SeedStockUnits") == ["other"]
@@ -248,13 +248,13 @@ async def test_a_storage_with_a_preparation_can_grow(resources: Resources) -> No
     assert grown["spec"]["size"] == "2Gi"
 
 
-async def test_an_operation_is_what_it_was_when_it_was_recorded(resources: Resources) -> None:
+async def test_the_request_hash_of_an_operation_cannot_be_changed(resources: Resources) -> None:
     await resources.create("Operation", request={"name": "a"})
     with pytest.raises(ApiStatusError, match="requestHash cannot be changed"):
         await resources.change("Operation", requestHash="v1:other")
 
 
-async def test_an_operation_may_take_another_stock_and_drop_its_request(
+async def test_the_stock_and_the_request_of_an_operation_can_be_changed(
     resources: Resources,
 ) -> None:
     await resources.create("Operation", request={"deep": {"er": [1]}})
@@ -262,7 +262,7 @@ async def test_an_operation_may_take_another_stock_and_drop_its_request(
     assert "request" not in changed["spec"]
 
 
-async def test_a_function_with_several_workers_has_no_storage(resources: Resources) -> None:
+async def test_a_function_with_several_workers_cannot_mount_a_storage(resources: Resources) -> None:
     mounts = [{"name": "data", "mountPath": "/data"}]
     await resources.create("Function", storageMounts=mounts)
     with pytest.raises(ApiStatusError, match="storageMounts require maxWorkers 1"):
@@ -276,18 +276,18 @@ async def test_a_pool_is_scaled_through_its_subresource(
     await resources.report("StockPool", selector="runtime.lokiwager.io/pool=a", replicas=1)
     scale = resources.path("StockPool", "a/scale")
     await admin.patch(scale, {"spec": {"replicas": 3}})
-    found = await admin.get(scale)
-    assert (found["spec"]["replicas"], found["status"]["replicas"]) == (3, 1)
-    assert found["status"]["selector"] == "runtime.lokiwager.io/pool=a"
+    body = await admin.get(scale)
+    assert (body["spec"]["replicas"], body["status"]["replicas"]) == (3, 1)
+    assert body["status"]["selector"] == "runtime.lokiwager.io/pool=a"
 
 
-async def test_scaling_a_function_sets_the_workers_it_keeps(
+async def test_scaling_a_function_sets_its_minimum_workers(
     resources: Resources, admin: AdminClient
 ) -> None:
     await resources.create("Function", maxWorkers=4)
     await admin.patch(resources.path("Function", "a/scale"), {"spec": {"replicas": 2}})
-    found = await admin.get(resources.path("Function", "a"))
-    assert found["spec"]["minWorkers"] == 2
+    function = await admin.get(resources.path("Function", "a"))
+    assert function["spec"]["minWorkers"] == 2
 
 
 async def test_kubectl_get_shows_the_source_and_the_reason_of_a_unit(
@@ -296,12 +296,12 @@ async def test_kubectl_get_shows_the_source_and_the_reason_of_a_unit(
     await resources.create("GPUUnit", memory="16Gi")
     source = {"metadata": {"annotations": {SOURCE_STOCK_NAME_ANNOTATION: "stock-7"}}}
     await admin.patch(resources.path("GPUUnit", "a"), source)
-    waiting = {"type": "Ready", "status": "False", "reason": "PodUnschedulable", "message": ""}
+    not_ready = {"type": "Ready", "status": "False", "reason": "PodUnschedulable", "message": ""}
     await resources.report(
-        "GPUUnit", conditions=[{**waiting, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+        "GPUUnit", conditions=[{**not_ready, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
     )
-    shown = await kubectl("get", "gpuruntime", "-n", namespace, "-o", "wide")
-    assert {"g1.1", "PodUnschedulable", "16Gi", "stock-7"} <= set(shown.split())
+    output = await kubectl("get", "gpuruntime", "-n", namespace, "-o", "wide")
+    assert {"g1.1", "PodUnschedulable", "16Gi", "stock-7"} <= set(output.split())
 
 
 async def test_kubectl_explains_a_field(resources: Resources, kubectl: AsKubectl) -> None:

@@ -56,13 +56,13 @@ async def test_kubectl_get_shows_the_printer_columns_of_units(
         await installation.create("gpuunits", user_unit_manifest("bad", memory="lots"))
         good = await installation.wait_unit_reason("good", "UnitReady")
         await installation.wait_unit_reason("bad", "InvalidSpec")
-        shown = table(await kubectl("get", "gpuunits"))
+        rows = table(await kubectl("get", "gpuunits"))
         wide = table(await kubectl("get", "gu", "good", "-o", "wide"))
 
     address, node = good["status"]["accessURL"], good["status"]["nodeName"]
-    assert shown[0] == ["NAME", "SPEC", "PHASE", "REASON", "ACCESS", "AGE"]
-    assert shown[1][:4] == ["bad", "g1.1", "Failed", "InvalidSpec"]
-    assert shown[2][:5] == ["good", "g1.1", "Ready", "UnitReady", address]
+    assert rows[0] == ["NAME", "SPEC", "PHASE", "REASON", "ACCESS", "AGE"]
+    assert rows[1][:4] == ["bad", "g1.1", "Failed", "InvalidSpec"]
+    assert rows[2][:5] == ["good", "g1.1", "Ready", "UnitReady", address]
     columns = ["SPEC", "PHASE", "REASON", "ACCESS", "GPU", "MEMORY", "NODE", "SOURCE", "AGE"]
     assert wide[0] == ["NAME", *columns]
     assert wide[1][4:8] == [address, "1", "1Gi", node]
@@ -73,13 +73,13 @@ async def test_kubectl_get_by_category_shows_all_product_objects(
 ) -> None:
     await installation.create("gpuunits", user_unit_manifest("mine"))
     await create_storage(installation, storage_manifest("models"))
-    shown = await kubectl("get", "gpuruntime", "-o", "name")
+    output = await kubectl("get", "gpuruntime", "-o", "name")
 
     group = "runtime.lokiwager.io"
-    assert sorted(shown.split()) == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
+    assert sorted(output.split()) == [f"gpustorage.{group}/models", f"gpuunit.{group}/mine"]
 
 
-async def test_kubectl_wait_ends_when_the_change_is_rolled_out(
+async def test_kubectl_wait_ends_after_the_rollout_of_a_change(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     wait = ("wait", "--for=condition=Ready", "gpuunit/mine", "--timeout=120s")
@@ -91,11 +91,11 @@ async def test_kubectl_wait_ends_when_the_change_is_rolled_out(
         await kubectl(*wait)
         second = await installation.get_unit("mine")
 
-    assert [each["status"]["observedGeneration"] for each in (first, second)] == [1, 2]
+    assert [unit["status"]["observedGeneration"] for unit in (first, second)] == [1, 2]
     assert ready_condition(second)["status"] == "True"
 
 
-async def test_waiting_for_a_unit_that_cannot_run_fails(
+async def test_kubectl_wait_for_an_invalid_unit_times_out(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     async with run_controller(installation):
@@ -108,7 +108,7 @@ async def test_waiting_for_a_unit_that_cannot_run_fails(
     assert "condition met" in failed
 
 
-async def test_units_are_found_by_phase_and_spec(
+async def test_kubectl_selects_units_by_phase_and_spec_name(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     async with run_controller(installation):
@@ -118,26 +118,28 @@ async def test_units_are_found_by_phase_and_spec(
         )
         await installation.wait_unit_reason("good", "UnitReady")
         await installation.wait_unit_reason("bad", "InvalidSpec")
-        found = [
+        outputs = [
             await kubectl("get", "gpuunits", "-o", "name", f"--field-selector={selector}")
             for selector in ("status.phase=Ready", "status.phase=Failed", "spec.specName=g8.8")
         ]
 
     names = ["good", "bad", "bad"]
-    assert [each.strip() for each in found] == [f"gpuunit.runtime.lokiwager.io/{n}" for n in names]
+    assert [output.strip() for output in outputs] == [
+        f"gpuunit.runtime.lokiwager.io/{n}" for n in names
+    ]
 
 
-async def test_stock_shows_no_address(
+async def test_kubectl_get_shows_no_url_for_stock_units(
     installation: IsolatedInstallation, kubectl: AsKubectl
 ) -> None:
     stock = installation.namespaces.stock
     async with run_controller(installation):
         await installation.create("gpuunits", unit_manifest("warm"), namespace=stock)
         await installation.wait_unit_reason("warm", "StockReady", namespace=stock)
-        shown = table(await kubectl("get", "gpuunits", "-n", stock))
+        rows = table(await kubectl("get", "gpuunits", "-n", stock))
 
-    assert shown[1][:4] == ["warm", "g1.1", "Ready", "StockReady"]
-    assert not any("://" in cell for cell in shown[1])
+    assert rows[1][:4] == ["warm", "g1.1", "Ready", "StockReady"]
+    assert not any("://" in cell for cell in rows[1])
 
 
 async def test_kubectl_explain_describes_the_template(kubectl: AsKubectl) -> None:
@@ -150,17 +152,17 @@ async def test_kubectl_explain_describes_the_template(kubectl: AsKubectl) -> Non
 
 
 @pytest.mark.parametrize("path", SAMPLE_PATHS, ids=lambda path: path.stem)
-async def test_a_sample_is_accepted_as_it_is_shipped(
+async def test_a_shipped_sample_is_accepted_by_the_server(
     installed_control_plane: ControlPlane, path: Path, tmp_path: Path
 ) -> None:
-    said = await admin_kubectl(installed_control_plane).run(
+    output = await admin_kubectl(installed_control_plane).run(
         "apply", f"--cache-dir={tmp_path}", "--dry-run=server", "-f", str(path)
     )
 
-    assert "created (server dry run)" in said
+    assert "created (server dry run)" in output
 
 
-async def test_the_samples_run(
+async def test_the_units_and_storages_of_the_samples_become_ready(
     installation: IsolatedInstallation, kubectl: AsKubectl, tmp_path: Path
 ) -> None:
     async with run_controller(installation):
@@ -175,13 +177,13 @@ async def test_the_samples_run(
         await finish_prepare(installation, "datasets")
         unit = await installation.wait_unit_reason("notebook", "UnitReady")
         await kubectl("label", "gpustorage", "datasets", "sim.local/mode-")
-        browsed = await eventually(
+        storage = await eventually(
             lambda: get_storage(installation, "datasets"),
             lambda found: found["status"].get("accessor", {}).get("phase") == "Ready",
         )
-        shown = table(await kubectl("get", "gpustorages"))
+        rows = table(await kubectl("get", "gpustorages"))
 
     assert unit["status"]["accessURL"].endswith(":8888")
-    assert browsed["status"]["accessor"]["accessURL"].endswith(":8080")
-    assert shown[0] == ["NAME", "SIZE", "CAPACITY", "PHASE", "MOUNTED", "BY", "AGE"]
-    assert shown[1][:5] == ["datasets", "10Gi", "10Gi", "Ready", "notebook"]
+    assert storage["status"]["accessor"]["accessURL"].endswith(":8080")
+    assert rows[0] == ["NAME", "SIZE", "CAPACITY", "PHASE", "MOUNTED", "BY", "AGE"]
+    assert rows[1][:5] == ["datasets", "10Gi", "10Gi", "Ready", "notebook"]

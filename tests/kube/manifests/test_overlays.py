@@ -1,4 +1,4 @@
-"""The content of the overlays: the server accepts it, our pods run, our programs can read it."""
+"""The content of the overlays: the server and our programs accept it, and our pods run."""
 
 import json
 import re
@@ -42,12 +42,12 @@ STOP_SECONDS = {"activator": 30, "controller-manager": 30, "runtime-api": 34}
 
 def pods_of(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the pod template of each workload, by the workload's name."""
-    found = [each for each in objects if each["kind"] in WORKLOADS]
-    return {each["metadata"]["name"]: each["spec"]["template"]["spec"] for each in found}
+    workloads = [item for item in objects if item["kind"] in WORKLOADS]
+    return {item["metadata"]["name"]: item["spec"]["template"]["spec"] for item in workloads}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-async def test_an_overlay_is_applied_and_all_its_pods_are_admitted(
+async def test_the_pods_of_an_overlay_are_admitted_and_applying_it_again_changes_nothing(
     installed_control_plane: ControlPlane, overlay: str
 ) -> None:
     """Check admission: pods that the namespace's security level refuses would never be created."""
@@ -58,26 +58,28 @@ async def test_an_overlay_is_applied_and_all_its_pods_are_admitted(
             for name in names.split():
                 watch = ("rollout", "status", name, "-n", "runtime-system", "--timeout=120s")
                 assert "roll" in await kubectl.run(*watch)
-        again = await kubectl.run("diff", "--server-side", "-k", overlay_path(overlay))
+        diff = await kubectl.run("diff", "--server-side", "-k", overlay_path(overlay))
 
-    assert again == ""
+    assert diff == ""
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-async def test_each_program_can_read_its_shipped_configuration(
+async def test_each_program_accepts_its_shipped_configuration(
     installed_control_plane: ControlPlane, overlay: str, tmp_path: Path
 ) -> None:
     objects = await render_overlay(installed_control_plane, overlay)
-    read: dict[str, Any] = {}
-    for program, kind in CONFIGS.items():
+    configs: dict[str, Any] = {}
+    for program, config_type in CONFIGS.items():
         path = tmp_path / f"{program}.yaml"
         path.write_text(find_object(objects, "ConfigMap", f"{program}-config")["data"][path.name])
-        read[program] = loader.load_config(kind, path, {})
+        configs[program] = loader.load_config(config_type, path, {})
 
-    assert election_settings(read["controller"].leader_election).lease_duration_seconds == 15
-    assert service_settings(read["runtime-api"]).system_namespace == "runtime-system"
-    assert open_token_file(read["runtime-api"], SystemClock()) is None, "it would refuse to listen"
-    served = (read["runtime-api"].http_addr.port, read["controller"].probe_addr.port)
+    assert election_settings(configs["controller"].leader_election).lease_duration_seconds == 15
+    assert service_settings(configs["runtime-api"]).system_namespace == "runtime-system"
+    assert open_token_file(configs["runtime-api"], SystemClock()) is None, (
+        "the API would refuse to listen"
+    )
+    served = (configs["runtime-api"].http_addr.port, configs["controller"].probe_addr.port)
     ports = [
         find_object(objects, "Deployment", name)["spec"]["template"]["spec"]["containers"][0][
             "ports"
@@ -88,7 +90,7 @@ async def test_each_program_can_read_its_shipped_configuration(
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-async def test_every_pod_is_stopped_no_sooner_than_its_program_needs(
+async def test_the_grace_period_of_every_pod_is_longer_than_the_stop_of_its_program(
     installed_control_plane: ControlPlane, overlay: str
 ) -> None:
     pods = pods_of(await render_overlay(installed_control_plane, overlay))
@@ -98,46 +100,46 @@ async def test_every_pod_is_stopped_no_sooner_than_its_program_needs(
         assert pods[name]["terminationGracePeriodSeconds"] > seconds + pause, name
 
 
-async def test_our_images_carry_the_version_of_the_release(
+async def test_the_tags_of_our_images_are_the_version_of_the_release(
     installed_control_plane: ControlPlane,
 ) -> None:
     pods = pods_of(await render_overlay(installed_control_plane, "default")).values()
-    images = {each["image"] for pod in pods for each in pod["containers"]}
-    ours = {image.partition(":")[2] for image in images if image.startswith("gpu-runtime/")}
+    images = {container["image"] for pod in pods for container in pod["containers"]}
+    tags = {image.partition(":")[2] for image in images if image.startswith("gpu-runtime/")}
 
-    assert ours == {product_version()}
+    assert tags == {product_version()}
 
 
 async def test_the_overlays_contain_no_secret_values(installed_control_plane: ControlPlane) -> None:
     for overlay in OVERLAYS:
         secrets = [
-            each
-            for each in await render_overlay(installed_control_plane, overlay)
-            if each["kind"] == "Secret"
+            item
+            for item in await render_overlay(installed_control_plane, overlay)
+            if item["kind"] == "Secret"
         ]
-        assert [each["metadata"]["name"] for each in secrets] == ["nats-users"]
-        assert not any({"data", "stringData"} & set(each) for each in secrets)
+        assert [secret["metadata"]["name"] for secret in secrets] == ["nats-users"]
+        assert not any({"data", "stringData"} & set(secret) for secret in secrets)
 
 
-async def test_the_replicas_are_what_the_overlays_promise(
+async def test_the_overlays_have_the_documented_replicas(
     installed_control_plane: ControlPlane,
 ) -> None:
     counts = {
         overlay: {
-            each["metadata"]["name"]: each["spec"]["replicas"]
-            for each in await render_overlay(installed_control_plane, overlay)
-            if each["kind"] in ("Deployment", "StatefulSet")
+            item["metadata"]["name"]: item["spec"]["replicas"]
+            for item in await render_overlay(installed_control_plane, overlay)
+            if item["kind"] in ("Deployment", "StatefulSet")
         }
         for overlay in OVERLAYS
     }
 
-    assert [counts[each]["controller-manager"] for each in OVERLAYS] == [2, 1, 2]
-    assert [counts[each]["runtime-api"] for each in OVERLAYS] == [2, 1, 3]
-    assert [counts[each]["activator"] for each in OVERLAYS] == [2, 1, 2]
-    assert [counts[each]["nats"] for each in OVERLAYS] == [1, 1, 3]
+    assert [counts[overlay]["controller-manager"] for overlay in OVERLAYS] == [2, 1, 2]
+    assert [counts[overlay]["runtime-api"] for overlay in OVERLAYS] == [2, 1, 3]
+    assert [counts[overlay]["activator"] for overlay in OVERLAYS] == [2, 1, 2]
+    assert [counts[overlay]["nats"] for overlay in OVERLAYS] == [1, 1, 3]
 
 
-async def test_streams_are_on_as_many_servers_as_there_are(
+async def test_the_streams_of_the_ha_overlay_have_three_replicas(
     installed_control_plane: ControlPlane,
 ) -> None:
     objects = await render_overlay(installed_control_plane, "ha")
@@ -145,7 +147,7 @@ async def test_streams_are_on_as_many_servers_as_there_are(
         assert overlay_settings(objects, program)["nats"]["limits"]["replicas"] == 3
 
 
-async def test_no_two_servers_of_the_queue_share_a_machine_whose_loss_must_be_survived(
+async def test_the_nats_servers_of_the_ha_overlay_are_on_different_nodes(
     installed_control_plane: ControlPlane,
 ) -> None:
     spread = {
@@ -155,7 +157,7 @@ async def test_no_two_servers_of_the_queue_share_a_machine_whose_loss_must_be_su
         for overlay in OVERLAYS
     }
 
-    assert [spread[each]["whenUnsatisfiable"] for each in OVERLAYS] == [
+    assert [spread[overlay]["whenUnsatisfiable"] for overlay in OVERLAYS] == [
         "ScheduleAnyway",
         "ScheduleAnyway",
         "DoNotSchedule",
@@ -163,24 +165,26 @@ async def test_no_two_servers_of_the_queue_share_a_machine_whose_loss_must_be_su
     assert (spread["ha"]["maxSkew"], spread["ha"]["minDomains"]) == (1, 3)
 
 
-async def test_monitoring_is_taken_beside_an_overlay(installed_control_plane: ControlPlane) -> None:
+async def test_the_monitoring_manifests_are_independent_of_the_overlays(
+    installed_control_plane: ControlPlane,
+) -> None:
     text = await admin_kubectl(installed_control_plane).run(
         "kustomize", str(ROOT / "manifests" / "monitoring")
     )
-    objects = [each for each in yaml.safe_load_all(text) if each]
+    objects = [item for item in yaml.safe_load_all(text) if item]
     dashboard = find_object(objects, "ConfigMap", "gpu-runtime-dashboard")
 
-    assert {each["kind"] for each in objects} == {
+    assert {item["kind"] for item in objects} == {
         "ConfigMap",
         "PodMonitor",
         "PrometheusRule",
         "ServiceMonitor",
     }
-    assert {each["metadata"]["namespace"] for each in objects} == {"runtime-system"}
+    assert {item["metadata"]["namespace"] for item in objects} == {"runtime-system"}
     assert json.loads(dashboard["data"]["dashboard.json"])["panels"]
 
 
-async def test_the_queue_is_the_release_that_is_tested(
+async def test_the_nats_image_has_the_tested_version(
     installed_control_plane: ControlPlane,
 ) -> None:
     pods = pods_of(await render_overlay(installed_control_plane, "default"))
@@ -189,14 +193,14 @@ async def test_the_queue_is_the_release_that_is_tested(
     assert pods["nats"]["containers"][0]["image"] == f"nats:{pinned[1]}-alpine"
 
 
-async def test_the_result_store_is_taken_beside_an_overlay(
+async def test_the_result_store_manifests_are_independent_of_the_overlays(
     installed_control_plane: ControlPlane,
 ) -> None:
     folder = ROOT / "manifests" / "resultstore"
     settings = loader.load_config(ResultStoreConfig, folder / "result-store.yaml", {})
-    said = await admin_kubectl(installed_control_plane).run(
+    output = await admin_kubectl(installed_control_plane).run(
         "apply", "--server-side", "--dry-run=server", "-k", str(folder)
     )
 
-    assert "deployment.apps/result-store serverside-applied (server dry run)" in said
+    assert "deployment.apps/result-store serverside-applied (server dry run)" in output
     assert settings.probe_addr.port == 8083

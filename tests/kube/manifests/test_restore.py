@@ -35,19 +35,19 @@ ADMITTED = {
     wellknown.SOURCE_STOCK_UID_ANNOTATION: "uid-of-warm-9",
 }
 POOL = {"specName": "g1.1", "memory": "1Gi", "gpu": 0, "replicas": 2}
-KEPT = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
-OURS = ("gpuunits", "gpustorages", "functions")
+RETAINED = {"spec": {"persistentVolumeReclaimPolicy": "Retain"}}
+BACKED_UP_KINDS = ("gpuunits", "gpustorages", "functions")
 FUNCTION = {"specName": "g1.1", "image": "local/echo", "maxWorkers": 4}
 
 
-def told(mark: str, site: IsolatedInstallation) -> str:
-    """Return the commands under a mark of the documentation, with the namespaces of the site."""
+def documented_commands(mark: str, site: IsolatedInstallation) -> str:
+    """Return the commands after a mark in the documentation, with the namespaces of the site."""
     text = (ROOT / "docs" / "operations.md").read_text()
-    found = re.search(rf"<!-- tested: {mark} -->\n```sh\n(.*?)```", text, re.DOTALL)
-    assert found is not None
+    match = re.search(rf"<!-- tested: {mark} -->\n```sh\n(.*?)```", text, re.DOTALL)
+    assert match is not None
     names = site.namespaces
     block = (
-        found[1].replace("runtime-stock", names.stock).replace("runtime-instance", names.instance)
+        match[1].replace("runtime-stock", names.stock).replace("runtime-instance", names.instance)
     )
     return "".join(line for line in block.splitlines(True) if "controller-manager" not in line)
 
@@ -66,7 +66,7 @@ def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
     }
 
     def run(commands: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             ("/bin/sh", "-euc", commands),
             cwd=tmp_path,
             env=with_run_mark(environment),
@@ -74,13 +74,13 @@ def shell(installed_control_plane: ControlPlane, tmp_path: Path) -> Any:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     return run
 
 
-async def furnish(site: IsolatedInstallation) -> None:
+async def create_objects(site: IsolatedInstallation) -> None:
     """Create a prepared storage that a unit has mounted, a stock-based unit, a pool and a
     function.
     """
@@ -94,7 +94,7 @@ async def furnish(site: IsolatedInstallation) -> None:
     await site.create("functions", {**unit_manifest("echo"), "kind": "Function", "spec": FUNCTION})
 
 
-async def everything_runs(site: IsolatedInstallation) -> None:
+async def wait_all_ready(site: IsolatedInstallation) -> None:
     for name in ("plain", "claimed"):
         await site.wait_unit_reason(name, "UnitReady")
 
@@ -106,15 +106,19 @@ async def everything_runs(site: IsolatedInstallation) -> None:
     await eventually(available, lambda count: count == 2)
 
 
-async def lose_everything(site: IsolatedInstallation) -> None:
-    """Delete everything as a deletion of the CRDs would.
+async def delete_everything(site: IsolatedInstallation) -> None:
+    """Delete everything, as a deletion of the CRDs would do.
 
-    No finalizer holds, and children go with owners.
+    Finalizers are removed, and children are deleted with their owners.
     """
     stock = site.namespaces.stock
-    for kind, where in (("gpuunits", stock), ("stockpools", stock), *((k, "") for k in OURS)):
-        for each in await site.list(kind, namespace=where):
-            path = site.path(kind, each["metadata"]["name"], namespace=where)
+    for kind, where in (
+        ("gpuunits", stock),
+        ("stockpools", stock),
+        *((k, "") for k in BACKED_UP_KINDS),
+    ):
+        for item in await site.list(kind, namespace=where):
+            path = site.path(kind, item["metadata"]["name"], namespace=where)
             await site.admin.patch(path, {"metadata": {"finalizers": None}})
             await site.admin.delete(path)
     await site.wait_gone("persistentvolumeclaims", "data")
@@ -135,18 +139,18 @@ async def test_all_backed_up_objects_are_restored(
     installation: IsolatedInstallation, shell: Any
 ) -> None:
     async with run_controller(installation):
-        await furnish(installation)
-        await everything_runs(installation)
-    filled, volume = (
+        await create_objects(installation)
+        await wait_all_ready(installation)
+    prepared, volume = (
         (await get_storage(installation, "data"))["status"]["prepare"],
         await volume_of(installation),
     )
-    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
-    shell(told("backup", installation))
-    await lose_everything(installation)
-    said = shell(told("restore", installation))
+    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", RETAINED)
+    shell(documented_commands("backup", installation))
+    await delete_everything(installation)
+    output = shell(documented_commands("restore", installation))
     async with run_controller(installation):
-        await everything_runs(installation)
+        await wait_all_ready(installation)
         mounted = await eventually(
             lambda: get_storage(installation, "data"),
             lambda found: found["status"].get("mountedBy"),
@@ -155,18 +159,19 @@ async def test_all_backed_up_objects_are_restored(
         claimed = await installation.get_unit("claimed")
         (function,) = await installation.list("functions")
 
-    assert said.endswith("restored 5 objects\n")
-    assert await volume_of(installation) == volume, "the files are the old ones"
-    assert mounted["status"]["prepare"] == filled
-    assert "Prepared" in {each["reason"] for each in events}, "it was filled once"
-    about = {each["reason"] for each in events if each["regarding"]["uid"] == uid_of(mounted)}
-    assert "Prepared" not in about, "it was not filled again"
+    assert output.endswith("restored 5 objects\n")
+    assert await volume_of(installation) == volume, "the volume is the old one"
+    assert mounted["status"]["prepare"] == prepared
+    assert "Prepared" in {event["reason"] for event in events}, "it was prepared once"
+    regarding = [event for event in events if event["regarding"]["uid"] == uid_of(mounted)]
+    reasons = {event["reason"] for event in regarding}
+    assert "Prepared" not in reasons, "it was not prepared again"
     assert mounted["status"]["mountedBy"] == "plain"
     assert claimed["metadata"]["annotations"].items() >= ADMITTED.items()
     assert function["spec"].items() >= FUNCTION.items()
 
 
-async def test_a_restore_brings_back_a_part_and_can_be_repeated(
+async def test_a_restore_creates_only_missing_objects_and_can_be_repeated(
     installation: IsolatedInstallation, shell: Any
 ) -> None:
     async with run_controller(installation):
@@ -175,17 +180,17 @@ async def test_a_restore_brings_back_a_part_and_can_be_repeated(
         await installation.create("gpustorages", storage_manifest("other"))
         other = await wait_storage_reason(installation, "other", "StorageReady")
     volume = await volume_of(installation)
-    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", KEPT)
-    shell(told("backup", installation))
+    await installation.admin.patch(f"/api/v1/persistentvolumes/{volume}", RETAINED)
+    shell(documented_commands("backup", installation))
     await installation.admin.delete(installation.path("gpustorages", "data"))
     await installation.wait_gone("persistentvolumeclaims", "data")
-    first = shell(told("restore", installation))
-    again = shell(told("restore", installation))
+    first = shell(documented_commands("restore", installation))
+    second = shell(documented_commands("restore", installation))
     async with run_controller(installation):
-        found = await wait_storage_reason(installation, "data", "StorageReady")
+        restored = await wait_storage_reason(installation, "data", "StorageReady")
 
-    assert (first, again) == ("restored 1 objects\n", "restored 0 objects\n")
-    assert await volume_of(installation) == volume, "the files are the old ones"
-    assert found["status"]["prepare"]["phase"] == "Succeeded"
+    assert (first, second) == ("restored 1 objects\n", "restored 0 objects\n")
+    assert await volume_of(installation) == volume, "the volume is the old one"
+    assert restored["status"]["prepare"]["phase"] == "Succeeded"
     assert uid_of(await get_storage(installation, "other")) == uid_of(other)
     await assert_prepare_pods(installation, "data", 1)

@@ -1,7 +1,7 @@
-"""Operations that release 0.1.0 (commit 0e22fbe) has begun: the present API finishes them.
+"""Operations that release 0.1.0 (commit 0e22fbe) has begun: the current API finishes them.
 
-The operations, and the objects that the dead process had created for them, are those of
-tests/unit/golden. They are put into a real API server as they were written, and only their own text
+The operations, and the objects that the crashed process had created for them, are those of
+tests/unit/golden. They are put into a real API server as they were stored, and only their content
 says what was requested.
 """
 
@@ -35,25 +35,25 @@ from tests.unit.golden.data import Case, cases_by_name
 from tests.unit.golden.recorded_api import CONFIGURATION
 
 REQUESTS: Final = cases_by_name("operations", "requests")
-# The number of writes after which the process of the release died.
-LEFT: Final = [
+# The number of writes after which the process of the release crashed.
+INTERRUPTED: Final = [
     ("unit, only what is required", 1, "begun"),
     ("unit, only what is required", 2, "its stock is claimed"),
-    ("unit, only what is required", 3, "its unit is made, and it is not closed"),
+    ("unit, only what is required", 3, "its unit is created, and it is not finished"),
     ("unit, everything", 1, "begun"),
     ("unit, everything", 2, "one of its storages is locked"),
     ("unit, everything", 4, "its stock is claimed"),
-    ("unit, everything", 5, "its unit is made, and it is not closed"),
+    ("unit, everything", 5, "its unit is created, and it is not finished"),
     ("unit, defaults given", 1, "begun"),
     ("stock, several", 1, "begun"),
-    ("stock, several", 3, "half of the stock is made"),
-    ("stock, everything", 2, "its stock is made, and not listed"),
+    ("stock, several", 3, "half of the stock is created"),
+    ("stock, everything", 2, "its stock is created, and not listed"),
     ("pool, everything", 1, "begun"),
-    ("pool, everything", 2, "its pool is made, and it is not closed"),
+    ("pool, everything", 2, "its pool is created, and it is not finished"),
     ("storage, everything", 1, "begun"),
-    ("storage, everything", 2, "its storage is made, and it is not closed"),
+    ("storage, everything", 2, "its storage is created, and it is not finished"),
     ("function, everything", 1, "begun"),
-    ("function, everything", 2, "its function is made, and it is not closed"),
+    ("function, everything", 2, "its function is created, and it is not finished"),
 ]
 # One request of each type; their names do not collide.
 TOGETHER: Final = [name for name in REQUESTS if name.endswith(", everything")]
@@ -65,91 +65,95 @@ def configuration(site: IsolatedInstallation) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def a_replica(site: IsolatedInstallation) -> AsyncIterator[KubeServices]:
-    """Run the use cases of one process of the present API for the length of the block."""
+async def run_replica(site: IsolatedInstallation) -> AsyncIterator[KubeServices]:
+    """Run the services of one process of the current API during the block."""
     async with open_gateway(site.api_kubeconfig) as gateway, asyncio.TaskGroup() as group:
-        where = service_settings(msgspec.convert(configuration(site), Config))
-        parts = (CollectorRegistry(), SystemClock(), Random(7), lambda: uuid4().hex)
-        made = KubeServices(gateway, where, *parts)
-        shop = group.create_task(made.operation_tasks.run())
-        yield made
-        shop.cancel()
+        settings = service_settings(msgspec.convert(configuration(site), Config))
+        dependencies = (CollectorRegistry(), SystemClock(), Random(7), lambda: uuid4().hex)
+        services = KubeServices(gateway, settings, *dependencies)
+        tasks = group.create_task(services.operation_tasks.run())
+        yield services
+        tasks.cancel()
 
 
-async def record_of(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
-    """Return the present operation of a request."""
+async def get_operation(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
+    """Return the current operation of a request."""
     name = case.made["writes"][0]["at"].rpartition("/")[2]
     path = site.path("operations", name, namespace=site.namespaces.system)
-    found: dict[str, Any] = await site.admin.get(path)
-    return found
+    operation: dict[str, Any] = await site.admin.get(path)
+    return operation
 
 
-async def finished(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
-    """Wait until the operation is closed; return it."""
+async def wait_finished(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
+    """Wait until the operation is finished; return it."""
     return await eventually(
-        lambda: record_of(site, case),
+        lambda: get_operation(site, case),
         lambda found: found.get("status", {}).get("phase") == OperationPhase.SUCCEEDED,
     )
 
 
-async def made_by(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
+async def created_by(site: IsolatedInstallation, case: Case) -> dict[str, Any]:
     """Return all objects that the operation of a request has created, by name, in any namespace."""
     plural = case.made["writes"][-2]["at"].partition(" ")[0]
     spaces = (site.namespaces.stock, site.namespaces.instance)
-    found = [each for space in spaces for each in await site.list(plural, namespace=space)]
+    objects = [item for space in spaces for item in await site.list(plural, namespace=space)]
     operation_id = case.given["body"]["operationID"]
     return {
-        each["metadata"]["name"]: each
-        for each in found
-        if each["metadata"].get("annotations", {}).get(OPERATION_ID_ANNOTATION) == operation_id
+        item["metadata"]["name"]: item
+        for item in objects
+        if item["metadata"].get("annotations", {}).get(OPERATION_ID_ANNOTATION) == operation_id
     }
 
 
-def wanted(case: Case) -> dict[str, Any]:
+def expected_objects(case: Case) -> dict[str, Any]:
     """Return the objects that the release would have created for a request, by name."""
-    created = [each["body"] for each in case.made["writes"][1:] if each["verb"] == "create"]
-    return {each["metadata"]["name"]: each for each in created}
+    writes = case.made["writes"][1:]
+    created = [write["body"] for write in writes if write["verb"] == "create"]
+    return {item["metadata"]["name"]: item for item in created}
 
 
-def uids(made: Mapping[str, Any]) -> dict[str, str]:
+def uids(objects: Mapping[str, Any]) -> dict[str, str]:
     """Return the uids of objects, by name."""
-    return {name: each["metadata"]["uid"] for name, each in made.items()}
+    return {name: item["metadata"]["uid"] for name, item in objects.items()}
 
 
-def listed(record: Mapping[str, Any]) -> dict[str, str]:
+def listed(operation: Mapping[str, Any]) -> dict[str, str]:
     """Return the uids of the objects that an operation lists, by name."""
-    return {each["name"]: each["uid"] for each in record["status"]["objects"]}
+    return {item["name"]: item["uid"] for item in operation["status"]["objects"]}
 
 
-def something_else(body: Mapping[str, Any]) -> dict[str, Any]:
+def different_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return changed fields that make a body a different request."""
     others = {"size": "7Gi", "replicas": 7, "image": "example/other:1"}
-    name = next(each for each in others if each in body)
+    name = next(name for name in others if name in body)
     return {name: others[name]}
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [pytest.param(*each[:2], id=f"{each[0]}: {each[2]}") for each in LEFT]
+    ("name", "count"),
+    [pytest.param(*entry[:2], id=f"{entry[0]}: {entry[2]}") for entry in INTERRUPTED],
 )
-async def test_a_record_is_resumed_and_makes_everything_once(
+async def test_a_stored_operation_is_resumed_and_creates_every_object_once(
     installation: IsolatedInstallation, name: str, count: int
 ) -> None:
     case = REQUESTS[name]
     await GoldenInstallation(installation).write_before_crash(case, count)
-    async with a_replica(installation) as replica:
+    async with run_replica(installation) as replica:
         known = await replica.resumer.resume_unfinished(set())
         await replica.resumer.resume_unfinished(known)
-        record = await finished(installation, case)
+        operation = await wait_finished(installation, case)
 
-    made, asked_for = await made_by(installation, case), wanted(case)
-    assert made.keys() == asked_for.keys()
-    assert listed(record) == uids(made)
+    created, expected = await created_by(installation, case), expected_objects(case)
+    assert created.keys() == expected.keys()
+    assert listed(operation) == uids(created)
     assert [
-        name for name in made if not contains_desired(made[name]["spec"], asked_for[name]["spec"])
+        name
+        for name in created
+        if not contains_desired(created[name]["spec"], expected[name]["spec"])
     ] == []
 
 
-async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
+async def test_a_replica_resumes_stored_operations_and_replays_repeated_requests(
     installation: IsolatedInstallation, tmp_path: Path
 ) -> None:
     for name in TOGETHER:
@@ -158,31 +162,31 @@ async def test_a_replica_finishes_what_it_finds_and_answers_who_asks_again(
         caller = ApiClient(api.url)
         for name in TOGETHER:
             case = REQUESTS[name]
-            known = listed(await finished(installation, case))
+            known = listed(await wait_finished(installation, case))
             path, body = (
                 case.given["request"].partition(" ")[2],
                 GoldenInstallation(installation).localized(case.given["body"]),
             )
 
-            again = await caller.post(path, body)
-            another = await caller.post(path, body | something_else(body))
+            repeated = await caller.post(path, body)
+            changed = await caller.post(path, body | different_fields(body))
 
-            assert again.status == 200, again.body
-            assert another.status_and_code == (409, "operation_conflict")
-            assert uids(await made_by(installation, case)) == known
-            if "uid" in again.data:
-                assert [again.data["uid"]] == list(known.values())
+            assert repeated.status == 200, repeated.body
+            assert changed.status_and_code == (409, "operation_conflict")
+            assert uids(await created_by(installation, case)) == known
+            if "uid" in repeated.data:
+                assert [repeated.data["uid"]] == list(known.values())
 
 
-async def test_a_resumed_unit_takes_the_place_of_its_stock(
+async def test_a_resumed_unit_consumes_its_stock_unit(
     installation: IsolatedInstallation,
 ) -> None:
     case = REQUESTS["unit, only what is required"]
     await GoldenInstallation(installation).write_before_crash(case, 2)
-    async with a_replica(installation) as replica:
+    async with run_replica(installation) as replica:
         known = await replica.resumer.resume_unfinished(set())
         await replica.resumer.resume_unfinished(known)
-        listing = listed(await finished(installation, case))
+        listing = listed(await wait_finished(installation, case))
     async with run_controller(installation):
         await installation.wait_gone("gpuunits", "stock-a", namespace=installation.namespaces.stock)
         unit = await eventually(
@@ -190,5 +194,5 @@ async def test_a_resumed_unit_takes_the_place_of_its_stock(
             lambda found: ADMITTED_ANNOTATION in found["metadata"]["annotations"],
             timeout_seconds=MAX_WATCH_GAP_SECONDS,
         )
-    made = uids(await made_by(installation, case))
-    assert made == listing == {"trainer": unit["metadata"]["uid"]}
+    created = uids(await created_by(installation, case))
+    assert created == listing == {"trainer": unit["metadata"]["uid"]}

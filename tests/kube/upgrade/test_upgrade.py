@@ -19,31 +19,28 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 async def stored(site: IsolatedInstallation) -> dict[str, Any]:
-    """Return every object of ours as people wrote it, by its uid.
-
-    The status is left out, because it may change.
-    """
-    where = [(each.plural, ns) for each in RESOURCES for ns in (site.namespaces.stock, "")]
-    found = [item for kind, ns in where for item in await site.list(kind, namespace=ns)]
+    """Return the spec and generation of every object of ours, by its uid."""
+    where = [(resource.plural, ns) for resource in RESOURCES for ns in (site.namespaces.stock, "")]
+    objects = [item for kind, ns in where for item in await site.list(kind, namespace=ns)]
     return {
-        each["metadata"]["uid"]: (each["spec"], each["metadata"]["generation"]) for each in found
+        item["metadata"]["uid"]: (item["spec"], item["metadata"]["generation"]) for item in objects
     }
 
 
 async def pods(site: IsolatedInstallation) -> set[str]:
-    """Return the uids of the units' pods; the pods that prepare and serve storages come and go."""
+    """Return the uids of the units' pods; without the pods of storages, which are temporary."""
     names = (site.namespaces.stock, site.namespaces.instance)
-    found = [await site.list("pods", namespace=name, labelSelector=UNIT_LABEL) for name in names]
-    return {each["metadata"]["uid"] for items in found for each in items}
+    lists = [await site.list("pods", namespace=name, labelSelector=UNIT_LABEL) for name in names]
+    return {pod["metadata"]["uid"] for items in lists for pod in items}
 
 
-async def has_looked_at(registry: CollectorRegistry, loop: str) -> float:
-    """Return how many passes a loop has completed successfully."""
+async def success_count(registry: CollectorRegistry, loop: str) -> float:
+    """Return the number of successful reconciles of a loop."""
     labels = {"controller": loop, "result": "success"}
     return registry.get_sample_value("controller_runtime_reconcile_total", labels) or 0.0
 
 
-async def test_stored_objects_and_their_pods_outlive_a_new_release(
+async def test_an_upgrade_changes_neither_stored_objects_nor_pods_of_units(
     installed_control_plane: ControlPlane, installation: IsolatedInstallation
 ) -> None:
     async with run_controller(installation):
@@ -54,42 +51,44 @@ async def test_stored_objects_and_their_pods_outlive_a_new_release(
         await installation.create("gpuunits", user_unit_manifest("plain"))
         for name in ("notebook", "plain"):
             await installation.wait_unit_reason(name, "UnitReady")
-        await all_pools_are_full(installation)
-    kept, before, units = (
+        await wait_pools_full(installation)
+    objects_before, pods_before, units = (
         await stored(installation),
         await pods(installation),
         await count_units(installation),
     )
-    assert len(before) == units
+    assert len(pods_before) == units
     async with (
         apply_overlay(installed_control_plane, "ha"),
         run_controller(installation) as registry,
     ):
         for loop, count in (("gpuunit", units), ("gpustorage", 1), ("stockpool", 1)):
             await eventually(
-                lambda loop=loop: has_looked_at(registry, loop),  # type: ignore[misc]
-                lambda times, count=count: times >= count,  # type: ignore[misc]
+                lambda loop=loop: success_count(registry, loop),  # type: ignore[misc]
+                lambda actual, count=count: actual >= count,  # type: ignore[misc]
             )
         for name in ("notebook", "plain"):
             await installation.wait_unit_reason(name, "UnitReady")
 
-    assert await stored(installation) == kept
-    assert await pods(installation) == before
-    for each in RESOURCES:
-        definition = await installed_control_plane.admin.get(f"{DEFINITIONS}/{each.plural}.{GROUP}")
+    assert await stored(installation) == objects_before
+    assert await pods(installation) == pods_before
+    for resource in RESOURCES:
+        definition = await installed_control_plane.admin.get(
+            f"{DEFINITIONS}/{resource.plural}.{GROUP}"
+        )
         assert definition["status"]["storedVersions"] == [VERSION]
 
 
-async def all_pools_are_full(site: IsolatedInstallation) -> None:
-    async def lacking() -> list[str]:
+async def wait_pools_full(site: IsolatedInstallation) -> None:
+    async def incomplete_pools() -> list[str]:
         pools = await site.list("stockpools", namespace=site.namespaces.stock)
         return [
-            each["metadata"]["name"]
-            for each in pools
-            if each.get("status", {}).get("available") != each["spec"]["replicas"]
+            pool["metadata"]["name"]
+            for pool in pools
+            if pool.get("status", {}).get("available") != pool["spec"]["replicas"]
         ]
 
-    await eventually(lacking, lambda seen: not seen)
+    await eventually(incomplete_pools, lambda names: not names)
 
 
 async def count_units(site: IsolatedInstallation) -> int:
