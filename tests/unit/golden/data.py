@@ -28,7 +28,7 @@ def cases(topic: str, part: str) -> list[ParameterSet]:
 def cases_by_name(topic: str, part: str) -> dict[str, Case]:
     """Read the cases of one part of a data file by their names."""
     found = json.loads((HERE / f"{topic}.json").read_text())[part]
-    return {name: Case(each["given"], each["made"]) for name, each in found.items()}
+    return {name: Case(case["given"], case["made"]) for name, case in found.items()}
 
 
 def plain(value: object) -> Any:

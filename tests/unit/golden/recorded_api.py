@@ -39,7 +39,8 @@ from tests.unit.apiserver.in_process_api import InProcessApi, run_app
 from tests.unit.golden.recorded_queue import RecordedQueue
 
 RESOURCES: Final[dict[str, Resource[Any]]] = {
-    each.plural: each for each in (FUNCTIONS, GPU_STORAGES, GPU_UNITS, OPERATIONS, STOCK_POOLS)
+    resource.plural: resource
+    for resource in (FUNCTIONS, GPU_STORAGES, GPU_UNITS, OPERATIONS, STOCK_POOLS)
 }
 # The configuration of every recorded API.
 CONFIGURATION: Final = {
@@ -63,23 +64,23 @@ class RecordedServer(ModelServer):
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__()
         self.writes: list[dict[str, Any]] = []
-        for each in given.get("found", ()):
-            self.do({"verb": "create", **each})
-            status = {"status": each["body"].get("status", {})}
-            self.do({"verb": "patch", "at": f"{each['at']} status", "body": status})
-        for each in given.get("writes", ()):
-            self.do(each)
+        for stored in given.get("found", ()):
+            self.do({"verb": "create", **stored})
+            status = {"status": stored["body"].get("status", {})}
+            self.do({"verb": "patch", "at": f"{stored['at']} status", "body": status})
+        for write in given.get("writes", ()):
+            self.do(write)
         self.writes.clear()
 
     def do(self, write: Mapping[str, Any]) -> None:
         """Apply a recorded write."""
-        plural, place, *part = write["at"].split(" ")
-        resource, (namespace, name) = RESOURCES[plural], place.split("/")
+        plural, path, *subresource = write["at"].split(" ")
+        resource, (namespace, name) = RESOURCES[plural], path.split("/")
         match write["verb"]:
             case "create":
                 self.create(resource, namespace, write["body"])
             case "patch":
-                self.patch(resource, namespace, name, write["body"], " ".join(part))
+                self.patch(resource, namespace, name, write["body"], " ".join(subresource))
             case _:
                 self.delete(resource, namespace, name, write["body"]["uid"], "")
 
@@ -90,8 +91,8 @@ class RecordedServer(ModelServer):
     def patch(
         self, resource: Resource[Any], namespace: str, name: str, body: JsonObject, subresource: str
     ) -> Document:
-        place = f"{resource.plural} {namespace}/{name} {subresource}".strip()
-        self._note("patch", place, body)
+        path = f"{resource.plural} {namespace}/{name} {subresource}".strip()
+        self._note("patch", path, body)
         return super().patch(resource, namespace, name, body, subresource)
 
     def delete(
@@ -100,9 +101,9 @@ class RecordedServer(ModelServer):
         self._note("delete", f"{resource.plural} {namespace}/{name}", {"uid": uid})
         super().delete(resource, namespace, name, uid, version)
 
-    def _note(self, verb: str, place: str, body: JsonObject) -> None:
+    def _note(self, verb: str, path: str, body: JsonObject) -> None:
         written = msgspec.json.decode(msgspec.json.encode(body))
-        self.writes.append({"verb": verb, "at": place, "body": written})
+        self.writes.append({"verb": verb, "at": path, "body": written})
 
 
 class StillClock(DeterministicScheduler):
@@ -175,21 +176,21 @@ class RecordedWorld:
                 invocation_lists=serverless.invocation_lists,
             ) as api,
         ):
-            shop = group.create_task(known.operation_tasks.run())
+            tasks = group.create_task(known.operation_tasks.run())
             await run_ready_tasks()
             yield api
             await run_ready_tasks()
-            shop.cancel()
+            tasks.cancel()
 
     async def ask(self, given: Mapping[str, Any]) -> int:
         """Send one HTTP request; return the status of the response."""
         body = json.dumps(given["body"]) if "body" in given else given.get("text", "")
         method, _, path = given["request"].partition(" ")
         async with self.serving() as api:
-            answer = await api.request(
+            response = await api.request(
                 method, path, (body * given.get("times", 1)).encode(), **given.get("headers", {})
             )
-        return answer.status
+        return response.status
 
     async def resume(self) -> None:
         """Resume the unfinished operations, as a replica does after it found them twice."""
@@ -201,8 +202,8 @@ class RecordedWorld:
 async def asked(given: Mapping[str, Any]) -> dict[str, Any]:
     """Send an HTTP request; return its status, its writes and its messages."""
     world = RecordedWorld(given)
-    told = {"status": await world.ask(given), **written(world)}
-    return {name: each for name, each in told.items() if each}
+    result = {"status": await world.ask(given), **written(world)}
+    return {name: value for name, value in result.items() if value}
 
 
 def written(world: RecordedWorld) -> dict[str, Any]:

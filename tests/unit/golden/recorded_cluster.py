@@ -22,7 +22,7 @@ from tests.support.clocks.virtual_clock import VirtualClock
 Document = dict[str, Any]
 
 KINDS: Final[dict[str, Kind[Any]]] = {
-    each.name: each for each in vars(kinds).values() if isinstance(each, Kind)
+    kind.name: kind for kind in vars(kinds).values() if isinstance(kind, Kind)
 }
 
 
@@ -31,7 +31,7 @@ class RecordedCluster:
 
     def __init__(self, found: Iterable[Document], manager: str) -> None:
         self.writes: list[Document] = []
-        self._objects = {path_of(each): identified(each) for each in found}
+        self._objects = {path_of(document): identified(document) for document in found}
         self._version = 100
         self.clock = VirtualClock()
         self.client = Client(cast(RestClient, self), manager)
@@ -56,11 +56,11 @@ class RecordedCluster:
         for informer in informers:
             decoder = self.client.decoder(informer.kind)
             known = [
-                decoder.decode_object(msgspec.json.encode(each))
-                for each in self._objects.values()
-                if each["kind"] == informer.kind.name
+                decoder.decode_object(msgspec.json.encode(document))
+                for document in self._objects.values()
+                if document["kind"] == informer.kind.name
                 and informer.is_responsible_for(
-                    informer.kind, each["metadata"].get("namespace", "")
+                    informer.kind, document["metadata"].get("namespace", "")
                 )
             ]
             informer.replace(ObjectList(known, "1"))
@@ -75,22 +75,23 @@ class RecordedCluster:
 
     def _listed(self, call: KubeRequest) -> Iterator[Document]:
         name, _, value = call.query.get("labelSelector", "").partition("=")
-        for path, each in self._objects.items():
-            is_there = path.rpartition("/")[0] == call.path
-            if is_there and (not name or each["metadata"].get("labels", {}).get(name) == value):
-                yield each
+        for path, document in self._objects.items():
+            is_in_collection = path.rpartition("/")[0] == call.path
+            labels = document["metadata"].get("labels", {})
+            if is_in_collection and (not name or labels.get(name) == value):
+                yield document
 
     def _write(self, call: KubeRequest, body: Document) -> Document:
         self._version += 1
         version = {"resourceVersion": str(self._version)}
         if call.method == "DELETE":
-            gone = self._objects.pop(call.path)["metadata"]["uid"]
-            return {"kind": "Status", "details": {"uid": gone}}
+            uid = self._objects.pop(call.path)["metadata"]["uid"]
+            return {"kind": "Status", "details": {"uid": uid}}
         if call.method == "POST":
-            made = identified({**body, "metadata": {**body["metadata"], **version}})
+            created = identified({**body, "metadata": {**body["metadata"], **version}})
             if "dryRun" not in call.query:
-                self._objects[f"{call.path}/{made['metadata']['name']}"] = made
-            return made
+                self._objects[f"{call.path}/{created['metadata']['name']}"] = created
+            return created
         path = call.path.removesuffix("/status")
         new = identified(apply_merge_patch(self._objects.get(path, {}), body))
         new["metadata"] |= version
@@ -106,9 +107,9 @@ def path_of(document: Document) -> str:
 def identified(document: Mapping[str, Any]) -> Document:
     """Return the object with the fields that the server sets on each object."""
     meta = document["metadata"]
-    made = {
+    defaults = {
         "uid": f"uid-of-{meta.get('name', '')}",
         "resourceVersion": "1",
         "creationTimestamp": "2026-01-01T00:00:00Z",
     }
-    return {**document, "metadata": {**made, **meta}}
+    return {**document, "metadata": {**defaults, **meta}}

@@ -55,7 +55,7 @@ class RecordedQueue:
         if subject.startswith(DIRECT):
             return self._direct(subject.removeprefix(DIRECT), data)
         if re.match(r"\$JS\.API\.(STREAM|CONSUMER)\.(INFO|LIST|NAMES|MSG\.GET)", subject):
-            return message(msgspec.json.encode(self._asked(subject, data)))
+            return message(msgspec.json.encode(self._stream_info(subject, data)))
         self._note(subject, data, headers or {})
         if subject.startswith(API):
             self._change(subject, data)
@@ -65,8 +65,8 @@ class RecordedQueue:
     async def publish(self, subject: str, data: bytes = b"", reply: str = "") -> None:
         """Record a message; with the reply of a known inbox, send the responses to the inbox."""
         if reply in self._inboxes:
-            for each in self._batch(data):
-                self._inboxes[reply].put_nowait(each)
+            for response in self._batch(data):
+                self._inboxes[reply].put_nowait(response)
         else:
             self._note(subject, data, {})
 
@@ -80,8 +80,8 @@ class RecordedQueue:
         return Inbox(self._inboxes[subject])
 
     def _note(self, subject: str, data: bytes, headers: Mapping[str, str]) -> None:
-        told = {"headers": dict(headers)} if headers else {}
-        self.sent.append({"subject": subject, **told, "data": shown(data)})
+        header_fields = {"headers": dict(headers)} if headers else {}
+        self.sent.append({"subject": subject, **header_fields, "data": shown(data)})
 
     def _store(self, subject: str, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         """Store a message, or return an error for a wrong sequence or a used subject."""
@@ -116,44 +116,46 @@ class RecordedQueue:
         yield from map(direct, self._matching(data))
         yield message(b"", {"Status": "204"})
 
-    def _asked(self, subject: str, data: bytes) -> dict[str, Any]:
+    def _stream_info(self, subject: str, data: bytes) -> dict[str, Any]:
         """Return the response to a request for information about a stream."""
-        asked = msgspec.json.decode(data) if data else {}
+        request = msgspec.json.decode(data) if data else {}
         if ".MSG.GET." in subject:
-            last = asked.get("last_by_subj")
+            last = request.get("last_by_subj")
             found = self._last(last) if last else next(self._matching(data), None)
             return NO_MESSAGE if found is None else {"message": stored(found)}
         if ".CONSUMER.LIST." in subject:
             return {"consumers": self._consumers, "total": len(self._consumers)}
-        subjects = {each.subject: 1 for each in self._matching(data)}
+        subjects = {stored.subject: 1 for stored in self._matching(data)}
         info = {"streams": [], "total": len(subjects), "num_pending": 0}
         state = {"last_seq": len(self._kept), "messages": 0, "bytes": 0}
-        if asked.get("offset"):
+        if request.get("offset"):
             subjects = {}
         return {**info, "state": {**state, "subjects": subjects}, "config": {"max_bytes": -1}}
 
     def _last(self, subject: str) -> Message | None:
-        return next((each for each in self._kept[::-1] if each.subject == subject), None)
+        return next((stored for stored in self._kept[::-1] if stored.subject == subject), None)
 
     def _matching(self, data: bytes) -> Iterator[Message]:
-        asked = msgspec.json.decode(data) if data else {}
-        wanted = asked.get("next_by_subj") or asked.get("subjects_filter") or ""
-        pattern = re.escape(wanted).replace(r"\*", "[^.]+").replace(r"\>", ">").replace(">", ".+")
-        for each in self._kept:
-            if each.sequence >= asked.get("seq", 1) and re.fullmatch(pattern, each.subject):
-                yield each
+        request = msgspec.json.decode(data) if data else {}
+        subject_filter = request.get("next_by_subj") or request.get("subjects_filter") or ""
+        pattern = (
+            re.escape(subject_filter).replace(r"\*", "[^.]+").replace(r"\>", ">").replace(">", ".+")
+        )
+        for stored in self._kept:
+            if stored.sequence >= request.get("seq", 1) and re.fullmatch(pattern, stored.subject):
+                yield stored
 
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
     """Subscription for responses."""
 
-    answers: "asyncio.Queue[Msg]"
+    responses: "asyncio.Queue[Msg]"
 
     async def next_msg(self, timeout: float) -> Msg:  # noqa: ASYNC109 - as in the library
         """Return the next response; raise TimeoutError if there is none."""
         async with asyncio.timeout(timeout):
-            return await self.answers.get()
+            return await self.responses.get()
 
     async def unsubscribe(self) -> None:
         """Do nothing, because the subscription is not used again."""

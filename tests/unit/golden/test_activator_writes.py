@@ -100,20 +100,20 @@ class RecordedActivator:
 
 async def done(given: Mapping[str, Any]) -> dict[str, Any]:
     """Run sweeps and reconciles of the function; return the writes, messages and API requests."""
-    made = RecordedActivator(given)
-    await made.leader.queue_depths.refresh()
-    for each in given["does"]:
-        if each == "sweep":
-            await made.leader.sweep.run_round()
+    activator = RecordedActivator(given)
+    await activator.leader.queue_depths.refresh()
+    for action in given["does"]:
+        if action == "sweep":
+            await activator.leader.sweep.run_round()
         else:
-            await made.reconciler.reconcile(ObjectKey(WHERE, "echo"))
-    await made.cluster.flush_events()
-    told = {
-        "writes": made.cluster.writes,
-        "sent": made.queue.sent,
-        "asked": made.session.requests,
+            await activator.reconciler.reconcile(ObjectKey(WHERE, "echo"))
+    await activator.cluster.flush_events()
+    result = {
+        "writes": activator.cluster.writes,
+        "sent": activator.queue.sent,
+        "asked": activator.session.requests,
     }
-    return {name: each for name, each in told.items() if each}
+    return {name: value for name, value in result.items() if value}
 
 
 def let_in(given: Mapping[str, str]) -> list[object]:

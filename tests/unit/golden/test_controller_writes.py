@@ -52,14 +52,14 @@ async def written(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Run the given reconciles; return their writes, or only those that match `about`."""
     cluster = RecordedCluster(given["found"], PROGRAM_NAME)
     turn_of = turns(cluster)
-    for each in given["turns"]:
-        kind, namespace, name = each.split(" ")
+    for turn in given["turns"]:
+        kind, namespace, name = turn.split(" ")
         try:
             await turn_of[kind](ObjectKey(namespace, name))
         except ReconcileError as error:
             cluster.writes.append({"again": str(error)})
     await cluster.flush_events()
-    return [without_pods(each) for each in cluster.writes if is_about(each, given)]
+    return [without_pods(write) for write in cluster.writes if is_about(write, given)]
 
 
 def is_about(write: dict[str, Any], given: Mapping[str, Any]) -> bool:

@@ -31,12 +31,11 @@ MODELS: Final[dict[str, type[msgspec.Struct]]] = {
 def undescribed(value: Any) -> Any:
     """Return the definition without its descriptions and messages."""
     if isinstance(value, list):
-        return [undescribed(each) for each in value]
+        return [undescribed(item) for item in value]
     if not isinstance(value, dict):
         return value
-    is_told = {name: isinstance(each, str) for name, each in value.items()}
-    words = {name for name in ("description", "message") if is_told.get(name)}
-    return {name: undescribed(each) for name, each in value.items() if name not in words}
+    texts = {name for name in ("description", "message") if isinstance(value.get(name), str)}
+    return {name: undescribed(part) for name, part in value.items() if name not in texts}
 
 
 def definition(plural: str) -> Any:

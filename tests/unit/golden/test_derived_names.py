@@ -74,7 +74,7 @@ def named(text: str) -> dict[str, str]:
 
 def marks() -> list[str]:
     """Return every label, annotation, finalizer and priority of the product."""
-    return sorted(each for name, each in vars(wellknown).items() if name.isupper())
+    return sorted(value for name, value in vars(wellknown).items() if name.isupper())
 
 
 def failures() -> list[str]:
@@ -108,5 +108,5 @@ def test_the_marks_on_objects_are_those_of_before(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "failures"))
-def test_a_failure_is_told_and_read_as_before(case: Case) -> None:
+def test_a_failure_is_stored_and_read_as_before(case: Case) -> None:
     assert failures() == case.made

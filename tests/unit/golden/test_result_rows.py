@@ -17,8 +17,8 @@ from tests.unit.golden.data import Case, cases
 
 def stored(text: str) -> list[Any]:
     """Return the values of an outcome's row, in the order of the columns."""
-    made = outcome_row_of(message.decode_outcome(text.encode()))
-    return [str(each) if hasattr(each, "tzinfo") else each for each in made]
+    row = outcome_row_of(message.decode_outcome(text.encode()))
+    return [str(value) if hasattr(value, "tzinfo") else value for value in row]
 
 
 def read(columns: list[str], text: str) -> str:

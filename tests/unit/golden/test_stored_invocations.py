@@ -30,12 +30,12 @@ def read_and_written(kind: str, text: str) -> str:
             return worker_report.encode_report(worker_report.decode_report(data)).decode()
 
 
-def told_of(text: str) -> list[dict[str, str]]:
+def published_messages(text: str) -> list[dict[str, str]]:
     """Return the messages that are published for a final record."""
-    told = final_messages(QueueNames(), "echo.order-1", record.decode_record(text.encode()))
+    messages = final_messages(QueueNames(), "echo.order-1", record.decode_record(text.encode()))
     return [
-        {"subject": each.subject, "id": each.message_id, "data": each.data.decode()}
-        for each in told
+        {"subject": item.subject, "id": item.message_id, "data": item.data.decode()}
+        for item in messages
     ]
 
 
@@ -55,5 +55,5 @@ def test_what_the_queue_keeps_is_read_and_written_as_before(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", cases("invocations", "told"))
-def test_a_final_record_is_told_as_before(case: Case) -> None:
-    assert told_of(case.given) == case.made
+def test_a_final_record_is_published_as_before(case: Case) -> None:
+    assert published_messages(case.given) == case.made

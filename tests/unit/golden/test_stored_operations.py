@@ -42,8 +42,8 @@ def lean(value: Any) -> Any:
     """Return the value without empty parts, which an operation does not store."""
     if not isinstance(value, dict):
         return value
-    parts = {name: lean(each) for name, each in value.items()}
-    return {name: each for name, each in parts.items() if each != {}}
+    parts = {name: lean(part) for name, part in value.items()}
+    return {name: part for name, part in parts.items() if part != {}}
 
 
 async def gone_on(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ async def test_a_stored_record_is_resumed_to_the_same_end(case: Case, count: int
     assert lean(world.server.objects) == lean(finished.objects)
 
 
-@pytest.mark.parametrize("case", [pytest.param(each, id=name) for name, each in BEGUN.items()])
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in BEGUN.items()])
 async def test_a_stored_record_answers_the_request_that_made_it(case: Case) -> None:
     world = RecordedWorld({**case.given, **case.made})
     before = dict(world.server.objects)

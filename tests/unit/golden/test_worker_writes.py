@@ -48,23 +48,23 @@ class StillClock(SystemClock):
 class RecordedFramework:
     """Framework that returns the response of the case, and records its calls."""
 
-    def __init__(self, said: Mapping[str, Any] | None) -> None:
-        self._said = said
+    def __init__(self, response: Mapping[str, Any] | None) -> None:
+        self._response = response
         self.calls: list[dict[str, Any]] = []
 
     async def invoke(
         self, headers: Mapping[str, str], body: bytes | bytearray, _: object
     ) -> FrameworkResult:
         self.calls.append({"headers": dict(headers), "body": bytes(body).decode()})
-        if self._said is None:
+        if self._response is None:
             return NoResponse("it went away")
-        text = self._said["body"] * self._said.get("times", 1)
+        text = self._response["body"] * self._response.get("times", 1)
         return FrameworkResponse(
-            status=self._said["status"],
-            content_type=self._said["type"],
-            headers=self._said["headers"],
+            status=self._response["status"],
+            content_type=self._response["type"],
+            headers=self._response["headers"],
             body=text.encode(),
-            is_retryable=self._said.get("again", False),
+            is_retryable=self._response.get("again", False),
         )
 
 
@@ -95,8 +95,8 @@ async def dealt_with(given: Mapping[str, Any]) -> dict[str, Any]:
     data, subject = given["message"].encode(), "runtime.serverless.invoke.echo.order-1"
     message = Delivery(subject, REPLY, data, {"Nats-Msg-Id": "1"}, 2, sent_at)
     await Dispatcher(place, me, metrics).dispatch(message)
-    told = {"sent": recorded.sent, "calls": framework.calls}
-    return {name: each for name, each in told.items() if each}
+    result = {"sent": recorded.sent, "calls": framework.calls}
+    return {name: value for name, value in result.items() if value}
 
 
 async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
