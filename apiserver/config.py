@@ -12,7 +12,8 @@ from shared.config.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM
 from shared.config.process_settings import Kubeconfig, LogLevel
 from shared.invocation.queue_names import QueueNames
 from shared.invocation.streams import StreamLimits
-from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration
+from shared.k8s.pod import Toleration
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE
 
 KubeMode = Literal["auto", "off", "required"]
 

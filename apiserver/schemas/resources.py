@@ -14,7 +14,8 @@ from apiserver.schemas.fields import (
 )
 from apiserver.schemas.names import QuantityField
 from apiserver.schemas.request import ModelSchema, rule_validator
-from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, UnitResources
+from shared.k8s.pod import Toleration
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, UnitResources
 from shared.v1alpha1.validation.problem import Problem
 from shared.v1alpha1.validation.resources import resource_problems
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from apiserver.errors import ConflictError, ErrorDetail, InvalidRequestError
+from shared.k8s.pod import Toleration
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, Toleration, UnitResources
+from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, UnitResources
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shared.k8s.pod import Toleration
 from shared.v1alpha1.operation import OperationType
-from shared.v1alpha1.unit_resources import Toleration
 
 
 @dataclass(frozen=True, slots=True)

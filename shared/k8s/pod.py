@@ -1,9 +1,11 @@
 """Pods, limited to the fields that the programs read."""
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from shared.k8s.meta import ObjectMeta
-from shared.v1alpha1.unit_resources import Toleration
 
 
 class ResourceRequirements(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,6 +32,21 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A volume that containers can mount; only the volume of a PVC has a source here."""
 
     persistent_volume_claim: PVCVolumeSource | None = None
+
+
+class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A toleration of node taints, as in the spec of a pod."""
+
+    key: Annotated[str, Meta(description="The key of the taint; empty: every key.")] = ""
+    operator: Annotated[
+        str, Meta(description="The comparison of the value, Equal or Exists; empty: Equal.")
+    ] = ""
+    value: Annotated[str, Meta(description="The value of the taint; empty for Exists.")] = ""
+    effect: Annotated[str, Meta(description="The effect of the taint; empty: every effect.")] = ""
+    toleration_seconds: Annotated[
+        int | None,
+        Meta(description="Seconds for which NoExecute is tolerated; absent: without a limit."),
+    ] = None
 
 
 class PodSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,24 +5,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from shared.k8s.pod import Toleration
 from shared.v1alpha1.schema import QuantityText, SpecName
 
 DEFAULT_GPU_RESOURCE: Final = "nvidia.com/gpu"
-
-
-class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A toleration of node taints, as in the spec of a pod."""
-
-    key: Annotated[str, Meta(description="The key of the taint; empty: every key.")] = ""
-    operator: Annotated[
-        str, Meta(description="The comparison of the value, Equal or Exists; empty: Equal.")
-    ] = ""
-    value: Annotated[str, Meta(description="The value of the taint; empty for Exists.")] = ""
-    effect: Annotated[str, Meta(description="The effect of the taint; empty: every effect.")] = ""
-    toleration_seconds: Annotated[
-        int | None,
-        Meta(description="Seconds for which NoExecute is tolerated; absent: without a limit."),
-    ] = None
 
 
 class UnitResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -12,8 +12,7 @@ from controller.gpuunit.pod_requests import is_within_gpu_requests_of, is_within
 from controller.gpuunit.workload import bound_or_nominated_node
 from controller.status.pod_diagnosis import is_unschedulable
 from shared.k8s.node import Node, Taint
-from shared.k8s.pod import Pod
-from shared.v1alpha1.unit_resources import Toleration
+from shared.k8s.pod import Pod, Toleration
 
 BLOCKING_TAINT_EFFECTS: Final = ("NoSchedule", "NoExecute")
 

@@ -5,8 +5,9 @@ from typing import Final
 
 from shared.k8s import name_syntax, quantity
 from shared.k8s.name_syntax import is_extended_resource, is_label_value, is_qualified_name
+from shared.k8s.pod import Toleration
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import Toleration, UnitResources
+from shared.v1alpha1.unit_resources import UnitResources
 from shared.v1alpha1.validation.problem import Problem, truncate
 
 _TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.stock_pools.commands import CreatePool, PoolSettings
 from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
-from shared.v1alpha1.unit_resources import Toleration
+from shared.k8s.pod import Toleration
 from tests.unit.apiserver.field_errors import field_errors
 
 WHOLE = {

@@ -1,7 +1,7 @@
 """Tests of the manifest of a pool's units."""
 
 from controller.stockpool.manifest import unit_manifest
-from shared.v1alpha1.unit_resources import Toleration
+from shared.k8s.pod import Toleration
 from tests.unit.controller.stockpool.pool_objects import new_pool
 
 

@@ -12,7 +12,7 @@ from controller.gpuunit.scheduling.nomination import (
     is_tolerated,
 )
 from shared.k8s.node import Node, Taint
-from shared.v1alpha1.unit_resources import Toleration
+from shared.k8s.pod import Toleration
 from tests.support.builders.workloads import (
     READY_NODES,
     new_node,

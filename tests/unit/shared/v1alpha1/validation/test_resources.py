@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.k8s.pod import Toleration
 from shared.k8s.quantity import Quantity
-from shared.v1alpha1.unit_resources import Toleration, UnitResources
+from shared.v1alpha1.unit_resources import UnitResources
 from shared.v1alpha1.validation.resources import resource_problems
 
 AMOUNTS = st.from_regex(r"[-+]?[0-9.]{0,4}([KMGi]{1,2}|[munk]|e[0-9]{1,3})?", fullmatch=True)
