@@ -8,7 +8,7 @@ from controller.apply.pod_security import container_security_context
 from controller.gpuunit.resources.requirements import guaranteed_resources
 from controller.gpuunit.settings import SidecarSettings
 from shared.invocation.queue_names import QueueNames
-from shared.v1alpha1.framework_place import resolve_endpoint, socket_folder
+from shared.v1alpha1.framework_endpoint import resolve_endpoint, socket_folder
 from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 

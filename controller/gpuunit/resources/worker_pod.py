@@ -12,7 +12,7 @@ from controller.gpuunit.resources.sidecar import (
 )
 from controller.gpuunit.settings import UnitSettings
 from shared.v1alpha1 import names
-from shared.v1alpha1.framework_place import socket_folder
+from shared.v1alpha1.framework_endpoint import socket_folder
 from shared.v1alpha1.gpuunit import GPUUnit, ServerlessSpec
 from shared.v1alpha1.validation.serverless import WORKER_PORT
 

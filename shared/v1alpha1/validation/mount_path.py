@@ -3,7 +3,7 @@
 import posixpath
 from typing import Final
 
-from shared.v1alpha1.framework_place import DEFAULT_SOCKET_FOLDER
+from shared.v1alpha1.framework_endpoint import DEFAULT_SOCKET_FOLDER
 
 SHARED_MEMORY_PATH: Final = "/dev/shm"  # noqa: S108 - a mount point, not a temporary file
 

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.invocation.ids import is_function_name
-from shared.v1alpha1.framework_endpoint import FrameworkEndpoint
-from shared.v1alpha1.framework_place import MAX_SOCKET_PATH_BYTES, resolve_endpoint, socket_folder
+from shared.v1alpha1.framework_endpoint import (
+    MAX_SOCKET_PATH_BYTES,
+    FrameworkEndpoint,
+    resolve_endpoint,
+    socket_folder,
+)
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.validation.mount_path import is_path_within, is_reserved_path, normalise_path
 from shared.v1alpha1.validation.problem import Problem
