@@ -12,9 +12,8 @@ from apiserver.dashboard.top_rows import (
     top_rows,
     truncate_message,
 )
-from shared.v1alpha1.operation import Operation
+from shared.v1alpha1.operation import Operation, requested_count
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.requested import requested_count
 
 
 class OperationRow(DashboardRow, frozen=True, kw_only=True):

@@ -15,8 +15,7 @@ from apiserver.operations.result import DeletedObject, OperationResult, ResultKi
 from apiserver.operations.retry import Retry
 from apiserver.operations.store import OperationStore, ResolveSpec, is_final
 from shared.v1alpha1 import names, wellknown
-from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.operation_status import succeeded_status
+from shared.v1alpha1.operation import Operation, succeeded_status
 from shared.v1alpha1.phases import OperationPhase
 
 T = TypeVar("T", bound=KubeObject)

@@ -10,9 +10,8 @@ from apiserver.schemas.queries import PagedQuerySchema
 from apiserver.schemas.request import CamelSchema, drop_empty
 from apiserver.schemas.response import ObjectViewSchema, PageMetaSchema
 from apiserver.schemas.view_fields import Timestamp
-from shared.v1alpha1.operation import OperationType
+from shared.v1alpha1.operation import OperationType, requested_count
 from shared.v1alpha1.phases import OperationPhase
-from shared.v1alpha1.requested import requested_count
 
 JOB_TYPES: Final = {
     "seed_stock_units": OperationType.SEED_STOCK_UNITS,

@@ -33,8 +33,7 @@ from apiserver.units.store import UnitStore
 from shared.clock import Clock
 from shared.v1alpha1 import gpuunit
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.operation import Operation, StockRef
-from shared.v1alpha1.operation_status import succeeded_status
+from shared.v1alpha1.operation import Operation, StockRef, succeeded_status
 from shared.v1alpha1.phases import OperationPhase
 
 # More parallel creates would not be faster.

@@ -112,3 +112,28 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     status: Annotated[OperationStatus, Meta(description="The progress and the result.")] = (
         OperationStatus()
     )
+
+
+def succeeded_status(kind: str, metadata: ObjectMeta) -> dict[str, Any]:
+    """Return the status of an operation whose one object exists, as a merge patch."""
+    created = {
+        "kind": kind,
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "uid": metadata.uid,
+    }
+    return {
+        "phase": OperationPhase.SUCCEEDED.value,
+        "requested": 1,
+        "created": 1,
+        "objects": [created],
+    }
+
+
+def requested_count(operation: Operation) -> int:
+    """Return the number of requested objects.
+
+    A new operation has no status yet; then the number is in its request.
+    """
+    replicas = (operation.spec.request or {}).get("replicas", 1)
+    return operation.status.requested or (replicas if isinstance(replicas, int) else 1)

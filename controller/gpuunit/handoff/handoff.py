@@ -31,8 +31,7 @@ from shared.k8s.pod import Pod
 from shared.time import format_timestamp
 from shared.v1alpha1 import gpuunit, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.operation import Operation
-from shared.v1alpha1.operation_status import succeeded_status
+from shared.v1alpha1.operation import Operation, succeeded_status
 from shared.v1alpha1.reasons import EventReason
 
 T = TypeVar("T", bound=Object)

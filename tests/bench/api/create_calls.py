@@ -14,7 +14,7 @@ from shared.k8s.meta import ObjectMeta
 from shared.v1alpha1 import gpuunit, operation, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
 from shared.v1alpha1.group import API_VERSION, GROUP, VERSION
-from shared.v1alpha1.operation_status import succeeded_status
+from shared.v1alpha1.operation import succeeded_status
 from tests.bench.api.api_cluster import ApiProcess
 from tests.bench.api.ready_stock import SPEC_NAME, TIMESTAMP, units_path
 from tests.bench.connection import Connection
