@@ -25,7 +25,7 @@ from shared.v1alpha1 import names, wellknown
 from shared.v1alpha1.gpuunit import GPUUnit, GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, Port, WorkloadTemplate
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH, normalise_path
+from shared.v1alpha1.validation.mounts import SHARED_MEMORY_PATH, normalise_path
 
 UNIT_CONTAINER: Final = "unit"
 SHARED_MEMORY_VOLUME: Final = "shared-memory"

@@ -12,7 +12,7 @@ from shared.v1alpha1.framework_endpoint import (
     socket_folder,
 )
 from shared.v1alpha1.gpuunit import GPUUnitSpec
-from shared.v1alpha1.validation.mount_path import is_path_within, is_reserved_path, normalise_path
+from shared.v1alpha1.validation.mounts import is_path_within, is_reserved_path, normalise_path
 from shared.v1alpha1.validation.problem import Problem
 
 WORKER_PORT: Final = 9809  # the port on which the worker answers probes

@@ -17,7 +17,7 @@ from controller.runtime.subset import contains_desired
 from hack.cluster.control_plane import ControlPlane
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpuunit import GPUUnit
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH
+from shared.v1alpha1.validation.mounts import SHARED_MEMORY_PATH
 from tests.support.builders.config_maps import connect_client
 from tests.support.builders.gpu_units import FULL_SPEC, new_unit, unit_settings
 

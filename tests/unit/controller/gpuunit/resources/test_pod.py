@@ -6,7 +6,7 @@ import pytest
 
 from controller.gpuunit.resources.pod import pod_template
 from shared.v1alpha1 import wellknown
-from shared.v1alpha1.validation.mount_path import SHARED_MEMORY_PATH
+from shared.v1alpha1.validation.mounts import SHARED_MEMORY_PATH
 from tests.support.builders.gpu_units import FULL_SPEC, STOCK_NAMESPACE, new_unit, unit_settings
 
 LABELS = {

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from shared.v1alpha1.gpuunit import GPUUnitSpec
 from shared.v1alpha1.mount import StorageMount
-from shared.v1alpha1.validation.mount_path import (
+from shared.v1alpha1.validation.mounts import (
     SHARED_MEMORY_PATH,
     is_reserved_path,
+    mount_problems,
     normalise_path,
 )
-from shared.v1alpha1.validation.mounts import mount_problems
 
 PATHS = st.lists(
     st.sampled_from(["", ".", "..", "dev", "proc", "sys", "shm", "a", "devices"]), max_size=6
