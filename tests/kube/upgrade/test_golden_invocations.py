@@ -76,11 +76,9 @@ STORED: Final = {
     "cancelling": sweep_case("a cancelled run of a worker that is gone", InvocationState.CANCELLED),
     "overdue": sweep_case("an overdue invocation", InvocationState.EXPIRED, attempts=0),
     "overdue-run": sweep_case("an overdue run", InvocationState.EXPIRED),
-    "unpublished": sweep_case("an outcome that was not told", InvocationState.SUCCEEDED),
-    "no-dead-letter": sweep_case("a dead letter that was not told", InvocationState.DEAD_LETTERED),
-    "published": sweep_case(
-        "an outcome that was told", InvocationState.SUCCEEDED, is_published=False
-    ),
+    "unpublished": sweep_case("an unpublished outcome", InvocationState.SUCCEEDED),
+    "no-dead-letter": sweep_case("an unpublished dead letter", InvocationState.DEAD_LETTERED),
+    "published": sweep_case("a published outcome", InvocationState.SUCCEEDED, is_published=False),
     "redriven": sweep_case(
         "a later run behind the message of an earlier",
         InvocationState.SUCCEEDED,

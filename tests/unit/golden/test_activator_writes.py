@@ -130,15 +130,15 @@ def users(known: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", cases("activator_writes", "work"))
-async def test_a_function_is_looked_after_as_before(case: Case) -> None:
+async def test_the_writes_about_a_function_are_those_of_the_release(case: Case) -> None:
     assert await done(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("activator_writes", "workers"))
-def test_a_worker_is_let_in_as_before(case: Case) -> None:
+def test_a_worker_authenticates_with_the_password_of_the_release(case: Case) -> None:
     assert let_in(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("activator_writes", "users"))
-def test_the_users_of_the_queue_are_those_of_before(case: Case) -> None:
+def test_the_nats_users_are_those_of_the_release(case: Case) -> None:
     assert users(case.given) == case.made

@@ -13,14 +13,14 @@ from tests.unit.golden.data import Case, cases
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "queue"))
-def test_a_token_of_the_queue_names_its_place(case: Case) -> None:
+def test_a_continue_token_encodes_the_same_sequence_number(case: Case) -> None:
     assert lists.encode_token(case.given) == case.made
     assert lists.decode_token(case.made) == case.given
     assert not archive_reader.is_archive_token(case.made)
 
 
 @pytest.mark.parametrize("case", cases("continue_tokens", "archive"))
-def test_a_token_of_the_archive_names_its_place(case: Case) -> None:
+def test_a_continue_token_encodes_the_same_archive_cursor(case: Case) -> None:
     place = ArchiveCursor(*case.given)
 
     assert archive_reader.encode_token(place) == case.made

@@ -76,5 +76,5 @@ def without_pods(write: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", cases("controller_writes", "turns"))
-async def test_a_turn_writes_as_before(case: Case) -> None:
+async def test_the_writes_of_a_reconcile_are_those_of_the_release(case: Case) -> None:
     assert await written(case.given) == case.made

@@ -50,10 +50,10 @@ def kept(plural: str, stored: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", cases("custom_resources", "definitions"))
-def test_a_resource_is_defined_as_before(case: Case) -> None:
+def test_a_custom_resource_definition_keeps_its_fields(case: Case) -> None:
     assert definition(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("custom_resources", "objects"))
-def test_a_stored_object_is_read_and_written_whole(case: Case) -> None:
+def test_a_stored_object_keeps_all_fields(case: Case) -> None:
     assert kept(**case.given) == case.made

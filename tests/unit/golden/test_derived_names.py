@@ -91,22 +91,22 @@ def failures() -> list[str]:
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "names"))
-def test_a_name_follows_as_before(case: Case) -> None:
+def test_a_derived_name_is_that_of_the_release(case: Case) -> None:
     assert named(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "words"))
-def test_the_words_of_a_field_are_still_known(case: Case) -> None:
+def test_the_stored_values_of_an_enumeration_are_still_known(case: Case) -> None:
     """Check known words only: a later release may add words, which data of 0.1.0 does not have."""
     known = [word.value for word in WORDS[case.given]]
     assert [word for word in known if word in case.made] == case.made
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "marks"))
-def test_the_marks_on_objects_are_those_of_before(case: Case) -> None:
+def test_the_labels_and_annotations_are_those_of_the_release(case: Case) -> None:
     assert marks() == case.made
 
 
 @pytest.mark.parametrize("case", cases("derived_names", "failures"))
-def test_a_failure_is_stored_and_read_as_before(case: Case) -> None:
+def test_a_stored_failure_is_read_and_written_unchanged(case: Case) -> None:
     assert failures() == case.made

@@ -38,5 +38,5 @@ def activator() -> LeaderElectionConfig:
 
 
 @pytest.mark.parametrize("case", cases("leases", "holders"))
-async def test_a_lease_is_written_as_before(case: Case) -> None:
+async def test_a_lease_is_that_of_the_release(case: Case) -> None:
     assert await held(case.given) == case.made

@@ -60,10 +60,10 @@ def places(given: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", cases("queue_names", "layouts"))
-def test_a_layout_is_as_before(case: Case) -> None:
+def test_streams_and_buckets_are_those_of_the_release(case: Case) -> None:
     assert layout(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("queue_names", "places"))
-def test_a_place_is_as_before(case: Case) -> None:
+def test_subjects_and_keys_are_those_of_the_release(case: Case) -> None:
     assert places(case.given) == case.made

@@ -42,15 +42,15 @@ def statements() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", cases("result_rows", "rows"))
-def test_a_row_is_as_before(case: Case) -> None:
+def test_an_outcome_row_is_that_of_the_release(case: Case) -> None:
     assert stored(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("result_rows", "records"))
-def test_a_row_is_read_as_before(case: Case) -> None:
+def test_a_stored_outcome_row_is_read_unchanged(case: Case) -> None:
     assert read(**case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("result_rows", "statements"))
-def test_the_statements_are_those_of_before(case: Case) -> None:
+def test_the_sql_statements_are_those_of_the_release(case: Case) -> None:
     assert statements() == case.made

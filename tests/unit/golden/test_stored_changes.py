@@ -10,5 +10,5 @@ from tests.unit.golden.recorded_api import asked
 
 
 @pytest.mark.parametrize("case", cases("changes", "requests"))
-async def test_a_change_is_written_as_before(case: Case) -> None:
+async def test_a_change_sends_the_patch_of_the_release(case: Case) -> None:
     assert await asked(case.given) == case.made

@@ -40,20 +40,20 @@ def published_messages(text: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("case", cases("invocations", "requests"))
-async def test_an_invocation_is_recorded_and_queued_as_before(case: Case) -> None:
+async def test_an_invocation_has_the_record_and_the_call_of_the_release(case: Case) -> None:
     assert await asked(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("invocations", "later"))
-async def test_a_stored_invocation_is_found_and_changed_as_before(case: Case) -> None:
+async def test_a_stored_invocation_is_found_and_changed(case: Case) -> None:
     assert await asked(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("invocations", "stored"))
-def test_what_the_queue_keeps_is_read_and_written_as_before(case: Case) -> None:
+def test_a_stored_message_is_read_and_written_unchanged(case: Case) -> None:
     assert read_and_written(**case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("invocations", "told"))
-def test_a_final_record_is_published_as_before(case: Case) -> None:
+def test_a_final_record_has_the_messages_of_the_release(case: Case) -> None:
     assert published_messages(case.given) == case.made

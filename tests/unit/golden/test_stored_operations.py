@@ -54,12 +54,12 @@ async def gone_on(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", cases("operations", "requests"))
-async def test_a_request_is_recorded_and_carried_out_as_before(case: Case) -> None:
+async def test_a_request_has_the_operation_and_the_objects_of_the_release(case: Case) -> None:
     assert await asked(case.given) == case.made
 
 
 @pytest.mark.parametrize(("case", "count"), INTERRUPTED)
-async def test_a_stored_record_is_resumed_to_the_same_end(case: Case, count: int) -> None:
+async def test_a_stored_operation_is_resumed_with_the_same_result(case: Case, count: int) -> None:
     world = await resumed(left_by(case, count))
 
     finished = RecordedServer({**case.given, **case.made})
@@ -67,7 +67,7 @@ async def test_a_stored_record_is_resumed_to_the_same_end(case: Case, count: int
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in BEGUN.items()])
-async def test_a_stored_record_answers_the_request_that_made_it(case: Case) -> None:
+async def test_a_stored_operation_replays_the_request_that_began_it(case: Case) -> None:
     world = RecordedWorld({**case.given, **case.made})
     before = dict(world.server.objects)
 
@@ -77,5 +77,5 @@ async def test_a_stored_record_answers_the_request_that_made_it(case: Case) -> N
 
 
 @pytest.mark.parametrize("case", cases("operations", "troubled"))
-async def test_a_stored_record_goes_on_after_trouble_as_before(case: Case) -> None:
+async def test_a_stored_operation_continues_after_a_failure(case: Case) -> None:
     assert await gone_on(case.given) == case.made

@@ -114,10 +114,10 @@ async def reported(given: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", cases("worker_writes", "messages"))
-async def test_a_message_is_dealt_with_as_before(case: Case) -> None:
+async def test_the_writes_about_a_message_are_those_of_the_release(case: Case) -> None:
     assert await dealt_with(case.given) == case.made
 
 
 @pytest.mark.parametrize("case", cases("worker_writes", "reports"))
-async def test_a_worker_reports_as_before(case: Case) -> None:
+async def test_a_worker_report_is_that_of_the_release(case: Case) -> None:
     assert await reported(case.given) == case.made
