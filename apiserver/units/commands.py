@@ -14,7 +14,7 @@ from shared.v1alpha1.template import WorkloadTemplate
 
 @dataclass(frozen=True, slots=True)
 class CreateUnit:
-    """Turn one ready stock unit into a user's unit."""
+    """Create a user's unit from one ready stock unit."""
 
     operation_type: ClassVar[OperationType] = OperationType.CREATE_GPU_UNIT
 
@@ -49,7 +49,7 @@ class ChangeUnit:
 
 @dataclass(frozen=True, slots=True)
 class ListUnits:
-    """Which units, and how many at a time."""
+    """A query for one page of units."""
 
     spec_name: str = ""
     phase: str = ""

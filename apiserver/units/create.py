@@ -43,7 +43,7 @@ STRAY_RETRY_SECONDS: Final = 0.2
 
 @dataclass(slots=True)
 class InMemoryState:
-    """Objects of one create that this process has already, which saves reading them."""
+    """Objects of one create that this process has in memory, which saves reading them."""
 
     stock_unit: GPUUnit | None = None
     unit: GPUUnit | None = None
@@ -74,7 +74,7 @@ class UnitCreator:
     async def create(
         self, command: CreateUnit
     ) -> OperationResult[GPUUnit | DeletedObject | Operation]:
-        """Turn ready stock into a unit; UNFINISHED with the operation when the time is up.
+        """Create a unit from ready stock; UNFINISHED with the operation when the time is up.
 
         OperationConflictError, AlreadyExistsError, InsufficientCapacityError, ConflictError.
         """
@@ -94,7 +94,7 @@ class UnitCreator:
     # 1. Begin
 
     async def begin(self, command: CreateUnit) -> tuple[BegunOperation, InMemoryState]:
-        """Record the request with the stock for it; raises and writes nothing if it cannot be.
+        """Record the request with its stock; if it must be refused, raise and write nothing.
 
         An operation that exists already is returned even if the request could not begin now.
         """
@@ -104,11 +104,11 @@ class UnitCreator:
             self._storage_locks.missing_storage_error(command.storage_mounts),
             self._unit_store.missing_function_error(command),
         )
-        refusal = next(filter(None, missing), None)
-        if existing is not None or refusal is not None or stock_unit is None:
+        missing_error = next(filter(None, missing), None)
+        if existing is not None or missing_error is not None or stock_unit is None:
             operation = await self._operations.find_same(command)
             if operation is None:
-                raise refusal or await self._begin_error(command, existing)
+                raise missing_error or await self._begin_error(command, existing)
             return BegunOperation(operation, is_new=False), InMemoryState()
         begun = await self._operations.begin(command, stock_ref=stock_ref_of(stock_unit))
         return begun, InMemoryState(stock_unit if begun.is_new else None)
@@ -262,7 +262,7 @@ class UnitCreator:
     async def _created_unit(
         self, operation: Operation, cached_unit: GPUUnit | None
     ) -> GPUUnit | DeletedObject:
-        """Return the unit that the operation lists, or DeletedObject if it is gone."""
+        """Return the unit that the operation lists, or DeletedObject if it no longer exists."""
         listed = operation.status.objects[0]
         if cached_unit is not None and cached_unit.metadata.uid == listed.uid:
             return cached_unit

@@ -33,7 +33,7 @@ from shared.v1alpha1.gpuunit import GPUUnit
 UNITS: Final = web.AppKey("units", UnitService)
 
 _TAG: Final = "gpu units"
-# Schemas are made once: that takes longer than to read or write with them.
+# Each schema is created once, because creating one takes longer than using it.
 _VIEW_SCHEMA: Final = GPUUnitViewSchema()
 _LIST_QUERY: Final = UnitsQuerySchema()
 _WAIT_QUERY: Final = WaitReadyQuerySchema()
@@ -45,17 +45,21 @@ _NAME_PARAMETER: Final = name_parameter("unit", "trainer")
 
 @documented(
     _TAG,
-    "Turn one ready stock unit into a user's unit",
-    ResponseDoc(201, "Made.", GPUUnitAnswerSchema, examples.UNIT, (hdrs.LOCATION,)),
+    "Create a unit from a ready stock unit",
+    ResponseDoc(201, "Created.", GPUUnitAnswerSchema, examples.UNIT, (hdrs.LOCATION,)),
     ResponseDoc(
         200,
-        "The operation was done before; `deleted` where its unit is gone since.",
+        "An earlier request created the unit; `deleted` is true if it no longer exists.",
         GPUUnitAnswerSchema,
         examples.UNIT,
         (hdrs.LOCATION,),
     ),
     ResponseDoc(
-        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+        202,
+        "Not finished yet; `Location` is the path of the job.",
+        JobAnswerSchema,
+        examples.JOB,
+        (hdrs.LOCATION,),
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
@@ -66,32 +70,32 @@ _NAME_PARAMETER: Final = name_parameter("unit", "trainer")
     body=JsonBodyDoc(CreateUnitSchema(), examples.CREATE),
 )
 async def create_unit(request: web.Request) -> web.Response:
-    """Make a unit of stock."""
+    """Create a unit from stock."""
     service = keys.required_service(request, UNITS)
     command = await read_json_body(request, _create_schema(request.app[keys.REQUEST_LIMITS]))
-    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
-    return operations_responses.created(accepted, _VIEW_SCHEMA, paths.unit_path(command.name))
+    result = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    return operations_responses.created(result, _VIEW_SCHEMA, paths.unit_path(command.name))
 
 
 @documented(
     _TAG,
     "List users' units",
-    ResponseDoc(200, "A part of the list.", GPUUnitListAnswerSchema, examples.UNITS),
+    ResponseDoc(200, "One page of the list.", GPUUnitListAnswerSchema, examples.UNITS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=_LIST_QUERY,
 )
 async def list_units(request: web.Request) -> web.Response:
-    """Show a part of the units."""
+    """Return one page of the units."""
     service = keys.required_service(request, UNITS)
     page = await service.list(read_query(request, _LIST_QUERY))
-    return http_responses.page([listed_unit(each) for each in page.items], _META_SCHEMA.dump(page))
+    return http_responses.page([listed_unit(unit) for unit in page.items], _META_SCHEMA.dump(page))
 
 
 @documented(
     _TAG,
-    "Show one unit, if wanted only once it is Ready or Failed",
+    "Show one unit; with `wait`, once it is Ready or Failed",
     ResponseDoc(200, "The unit.", GPUUnitAnswerSchema, examples.UNIT, (hdrs.ETAG,)),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
@@ -100,7 +104,7 @@ async def list_units(request: web.Request) -> web.Response:
     path=_NAME_PARAMETER,
 )
 async def get_unit(request: web.Request) -> web.Response:
-    """Show a unit, at once or when it is settled."""
+    """Return a unit, at once or when it is Ready or Failed."""
     service, name = keys.required_service(request, UNITS), path_name(request)
     seconds = read_query(request, _WAIT_QUERY)
     if seconds is None:
@@ -113,7 +117,7 @@ async def get_unit(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Change a unit",
-    ResponseDoc(200, "The unit as it is now.", GPUUnitAnswerSchema, examples.UNIT, (hdrs.ETAG,)),
+    ResponseDoc(200, "The changed unit.", GPUUnitAnswerSchema, examples.UNIT, (hdrs.ETAG,)),
     *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
     failure_examples.CONFLICT,
@@ -124,17 +128,17 @@ async def get_unit(request: web.Request) -> web.Response:
     conditional=True,
 )
 async def change_unit(request: web.Request) -> web.Response:
-    """Change what the request names of a unit."""
+    """Change the given fields of a unit."""
     service, name = keys.required_service(request, UNITS), path_name(request)
-    given = await read_json_body(request, _CHANGE_SCHEMA)
-    command = replace(given, name=name, if_match=parse_if_match(request))
+    changes = await read_json_body(request, _CHANGE_SCHEMA)
+    command = replace(changes, name=name, if_match=parse_if_match(request))
     return _unit_response(await request.app[keys.BACKGROUND_TASKS].finish(service.change(command)))
 
 
 @documented(
     _TAG,
     "Delete a unit",
-    ResponseDoc(204, "It is gone, or on its way."),
+    ResponseDoc(204, "It is deleted, or being deleted."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     failure_examples.PRECONDITION_FAILED,

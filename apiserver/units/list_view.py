@@ -28,7 +28,7 @@ class ListedPort(_ListItem, kw_only=True):
 
 
 class ListedTemplate(_ListItem, kw_only=True):
-    """What runs in a unit."""
+    """The workload of a unit."""
 
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
@@ -92,24 +92,24 @@ def listed_unit(unit: GPUUnit) -> ListedUnit:
 
 def listed_stock_unit(unit: GPUUnit) -> ListedUnit:
     """Return the view of a stock unit with its stock claim."""
-    noted = unit.metadata.annotations
+    annotations = unit.metadata.annotations
     claim = {
-        "claimed_by": noted.get(wellknown.CLAIMED_BY_ANNOTATION, ""),
-        "claim_operation": noted.get(wellknown.CLAIM_OPERATION_ANNOTATION, ""),
-        "claimed_at": noted.get(wellknown.CLAIMED_AT_ANNOTATION, ""),
+        "claimed_by": annotations.get(wellknown.CLAIMED_BY_ANNOTATION, ""),
+        "claim_operation": annotations.get(wellknown.CLAIM_OPERATION_ANNOTATION, ""),
+        "claimed_at": annotations.get(wellknown.CLAIMED_AT_ANNOTATION, ""),
     }
     return _listed_unit(unit, "stock", claim)
 
 
 def _listed_unit(unit: GPUUnit, lifecycle: str, claim_fields: dict[str, Any]) -> ListedUnit:
     meta, spec, status = unit.metadata, unit.spec, unit.status
-    noted = meta.annotations
-    ready = next((each for each in status.conditions if each.type == ConditionType.READY), None)
+    annotations = meta.annotations
+    ready = next((item for item in status.conditions if item.type == ConditionType.READY), None)
     return ListedUnit(
         name=meta.name,
         namespace=meta.namespace,
         uid=meta.uid,
-        labels={key: each for key, each in meta.labels.items() if not is_reserved_label(key)},
+        labels={key: label for key, label in meta.labels.items() if not is_reserved_label(key)},
         spec_name=spec.spec_name,
         image=spec.image,
         cpu=spec.cpu,
@@ -125,11 +125,11 @@ def _listed_unit(unit: GPUUnit, lifecycle: str, claim_fields: dict[str, Any]) ->
         service_name=status.service_name,
         access_url=status.access_url,
         node_name=status.node_name,
-        source_stock_name=noted.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
-        source_stock_namespace=noted.get(wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION, ""),
+        source_stock_name=annotations.get(wellknown.SOURCE_STOCK_NAME_ANNOTATION, ""),
+        source_stock_namespace=annotations.get(wellknown.SOURCE_STOCK_NAMESPACE_ANNOTATION, ""),
         reason=ready.reason if ready else "",
         message=ready.message if ready else "",
-        operation_id=noted.get(wellknown.OPERATION_ID_ANNOTATION, ""),
+        operation_id=annotations.get(wellknown.OPERATION_ID_ANNOTATION, ""),
         created_at=meta.creation_timestamp,
         lifecycle=lifecycle,
         **claim_fields,

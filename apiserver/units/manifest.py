@@ -39,9 +39,9 @@ def unit_manifest(command: CreateUnit, stock_unit: GPUUnit) -> dict[str, Any]:
 
 
 def worker_function_uid(command: CreateUnit) -> str | None:
-    """Return the uid of the function that asks for a worker; None for a unit of a user."""
-    found = _WORKER_OPERATION_ID.fullmatch(command.operation_id)
-    return found[1] if found and command.serverless else None
+    """Return the uid of the function that requests a worker; None for a unit of a user."""
+    match = _WORKER_OPERATION_ID.fullmatch(command.operation_id)
+    return match[1] if match and command.serverless else None
 
 
 def function_owner_reference(name: str, uid: str) -> dict[str, Any]:
@@ -51,12 +51,12 @@ def function_owner_reference(name: str, uid: str) -> dict[str, Any]:
 
 
 def unit_spec(command: CreateUnit, stock_unit: GPUUnit) -> GPUUnitSpec:
-    reserved = {
+    resources = {
         field.name: getattr(stock_unit.spec, field.name)
         for field in msgspec.structs.fields(UnitResources)
     }
     return GPUUnitSpec(
-        **reserved,
+        **resources,
         image=command.image,
         image_pull_secrets=command.image_pull_secrets,
         template=command.template,

@@ -1,4 +1,4 @@
-"""Merge patches for units: a given object replaces the stored one as a whole."""
+"""Merge patches for units: a given object replaces the whole stored object."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from shared.v1alpha1.reserved_labels import is_reserved_label
 
 def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
     """Return the spec after the change, to validate it."""
-    given = {
+    changes = {
         name: value if value is not None else default
         for name, value, default in (
             ("image", command.image, ""),
@@ -22,7 +22,7 @@ def changed_spec(unit: GPUUnit, command: ChangeUnit) -> GPUUnitSpec:
         )
         if not isinstance(value, UnsetType)
     }
-    return msgspec.structs.replace(unit.spec, **given)
+    return msgspec.structs.replace(unit.spec, **changes)
 
 
 def change_patch(unit: GPUUnit, command: ChangeUnit) -> dict[str, Any]:
@@ -52,11 +52,11 @@ def replacement_patch(
     """Return a patch that replaces `old` by `new`: fields that only `old` has become null."""
     if new is None:
         return None
-    known = {} if old is None else msgspec.to_builtins(old)
-    return {**dict.fromkeys(known), **msgspec.to_builtins(new)}
+    old_fields = {} if old is None else msgspec.to_builtins(old)
+    return {**dict.fromkeys(old_fields), **msgspec.to_builtins(new)}
 
 
 def label_replacement_patch(old: dict[str, str], new: dict[str, str]) -> dict[str, str | None]:
     """Return a patch that replaces the labels of the caller; reserved labels stay."""
-    gone = [name for name in old if not is_reserved_label(name) and name not in new]
-    return {**dict.fromkeys(gone), **new}
+    removed = [name for name in old if not is_reserved_label(name) and name not in new]
+    return {**dict.fromkeys(removed), **new}

@@ -38,7 +38,7 @@ SCHEMES: Final = ("http", "https", "tcp")
 # For a field with an error marshmallow keeps a dict or list of its valid parts.
 PARTIAL_TYPES: Final = (dict, list)
 
-_FROM_STOCK_MESSAGE: Final = "cannot be given: it comes from the stock unit"
+_FROM_STOCK_MESSAGE: Final = "cannot be set: it comes from the stock unit"
 _SPEC_FIELDS: Final = ("template", "access", "storage_mounts", "serverless")
 _MODELS_WITHOUT_REQUIRED_FIELDS: Final[dict[str, type[WorkloadTemplate | UnitAccess]]] = {
     "template": WorkloadTemplate,
@@ -51,7 +51,7 @@ class AccessSchema(ModelSchema[UnitAccess]):
 
     model = UnitAccess
     primary_port = StrictString(
-        metadata={"description": "The name of a port of the template; without it, the first."}
+        metadata={"description": "The name of a port of the template; default: the first port."}
     )
     scheme = StrictString(
         validate=validate.OneOf(SCHEMES, error="must be http, https or tcp"),
@@ -64,19 +64,19 @@ def _pull_secret_problems(names: tuple[str, ...]) -> Sequence[Problem]:
 
 
 class CreateUnitSchema(RequestSchema[CreateUnit]):
-    """Turn one ready stock unit into a user's unit."""
+    """A request that creates a user's unit from one ready stock unit."""
 
     unsupported_fields = dict.fromkeys(
         ("cpu", "memory", "gpu", "gpuResource", "shmSize"), _FROM_STOCK_MESSAGE
     )
 
     operation_id = OperationID(required=True)
-    name = Name(required=True, description="What the unit is called.")
+    name = Name(required=True, description="The name of the unit.")
     spec_name = SpecName(required=True)
     image = ImageField(required=True)
-    namespace = StrictString(metadata={"description": "Only the configured one."})
-    stock_namespace = StrictString(metadata={"description": "Only the configured one."})
-    stock_name = Name(description="Take exactly this stock unit.")
+    namespace = StrictString(metadata={"description": "Must be the configured namespace."})
+    stock_namespace = StrictString(metadata={"description": "Must be the configured namespace."})
+    stock_name = Name(description="The stock unit to use; default: any ready unit of the spec.")
     template = StrictNested(TemplateSchema)
     access = StrictNested(AccessSchema)
     storage_mounts = StorageMountsField()
@@ -105,12 +105,12 @@ class CreateUnitSchema(RequestSchema[CreateUnit]):
 
     def build(self, data: dict[str, Any]) -> CreateUnit:
         """Return the command, without the namespaces."""
-        chosen = ("namespace", "stock_namespace")
-        return CreateUnit(**{name: each for name, each in data.items() if name not in chosen})
+        omitted = ("namespace", "stock_namespace")
+        return CreateUnit(**{name: value for name, value in data.items() if name not in omitted})
 
 
 class ChangeUnitSchema(RequestSchema[ChangeUnit]):
-    """What is left out stays; an object replaces the stored one as a whole; null clears."""
+    """A change of a unit: absent fields stay, an object replaces the stored one, null clears."""
 
     image = ImageField()
     template = StrictNested(TemplateSchema, allow_none=True)
@@ -131,7 +131,7 @@ class ChangeUnitSchema(RequestSchema[ChangeUnit]):
 
 def _must_be_namespace(namespace: str) -> Callable[[str], None]:
     return predicate_validator(
-        namespace.__eq__, f"is not a namespace that this service uses; that is {namespace}"
+        namespace.__eq__, f"is not the configured namespace, which is {namespace}"
     )
 
 
@@ -162,23 +162,23 @@ def _readable_value(name: str, value: Any) -> Any:
     if model is None or not isinstance(value, dict):
         return None
     fields = value.items()
-    return model(**{each: part for each, part in fields if not isinstance(part, PARTIAL_TYPES)})
+    return model(**{key: part for key, part in fields if not isinstance(part, PARTIAL_TYPES)})
 
 
 def has_readable_ports(data: Mapping[str, Any], original: object) -> bool:
     """Return whether the ports of the unit are known."""
-    asked = original.get("template") if isinstance(original, Mapping) else None
-    if not isinstance(asked, Mapping):
-        return asked is None
-    found = data.get("template")
-    is_read = isinstance(found, dict) and isinstance(found.get("ports"), tuple)
-    return "ports" not in asked or is_read or isinstance(found, WorkloadTemplate)
+    raw = original.get("template") if isinstance(original, Mapping) else None
+    if not isinstance(raw, Mapping):
+        return raw is None
+    template = data.get("template")
+    is_read = isinstance(template, dict) and isinstance(template.get("ports"), tuple)
+    return "ports" not in raw or is_read or isinstance(template, WorkloadTemplate)
 
 
 def _raise_problems(problems: Sequence[Problem]) -> None:
-    found = problem_details(problems)
-    if found:
-        raise ValidationError({each.field: [each.message] for each in found})
+    details = problem_details(problems)
+    if details:
+        raise ValidationError({detail.field: [detail.message] for detail in details})
 
 
 MAX_WAIT_SECONDS: Final = 300
@@ -205,16 +205,16 @@ class UnitsQuerySchema(StockUnitsQuerySchema):
 
 
 class WaitReadyQuerySchema(QuerySchema[int | None]):
-    """Whether to wait until a unit is ready, and how long; None is not at all."""
+    """The parameters of a wait for a unit: the seconds, or None without a wait."""
 
     wait = StrictString(
         validate=validate.OneOf(["Ready"], error="must be Ready"),
-        metadata={"description": "Answer only when the unit is Ready or Failed."},
+        metadata={"description": "Respond once the unit is Ready or Failed."},
     )
     timeout_seconds = QueryInteger(
         load_default=DEFAULT_WAIT_SECONDS,
         validate=validate.Range(1, MAX_WAIT_SECONDS, error="must be from {min} to {max}"),
-        metadata={"description": "How long to wait at most."},
+        metadata={"description": "The maximum wait in seconds."},
     )
 
     def build(self, data: dict[str, Any]) -> int | None:

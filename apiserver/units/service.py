@@ -99,36 +99,36 @@ class UnitService:
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
         """Delete the unit with its children; PreconditionFailedError for another revision."""
         while True:
-            seen = {} if if_match is None else await self._preconditions(name, if_match)
+            preconditions = {} if if_match is None else await self._preconditions(name, if_match)
             try:
-                return await self._objects.delete(GPU_UNITS, self._namespace, name, **seen)
+                return await self._objects.delete(GPU_UNITS, self._namespace, name, **preconditions)
             except kube_errors.ConflictError:
                 continue  # the status has changed since, or another unit has the name
             except kube_errors.NotFoundError:
                 raise unit_not_found_error(name) from None
 
     async def _preconditions(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
-        """Return the uid and version of a wanted revision; Kubernetes compares no generations."""
+        """Return uid and version of an accepted revision; Kubernetes compares no generations."""
         meta = require_revision(await self.get(name), if_match).metadata
         return {"uid": meta.uid, "resource_version": meta.resource_version}
 
     async def _watch_versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
-        """Yield the unit as it is, and again at every change; NotFoundError when it is gone.
+        """Yield the unit now and after every change; NotFoundError when it no longer exists.
 
         The watch starts at the version of a list: the unit's own may be too old to watch from.
         """
-        only = ListOptions(field_selector=f"metadata.name={name}")
+        selection = ListOptions(field_selector=f"metadata.name={name}")
         while True:
-            listed = await self._objects.list(GPU_UNITS, self._namespace, only)
+            listed = await self._objects.list(GPU_UNITS, self._namespace, selection)
             if not listed.items:
                 raise unit_not_found_error(name)
             yield listed.items[0]
             changes = self._objects.watch(GPU_UNITS, self._namespace, name, listed.resource_version)
             async with aclosing(changes):
-                async for found in changes:
-                    if found is None:
+                async for unit in changes:
+                    if unit is None:
                         raise unit_not_found_error(name)
-                    yield found
+                    yield unit
             await self._clock.sleep(WATCH_RETRY_SECONDS)
 
 

@@ -41,9 +41,9 @@ class StockClaims:
     async def acquire(
         self, operation: Operation, stock_ref: StockRef, unit_name: str, cached: GPUUnit | None
     ) -> StockClaim | None:
-        """Claim exactly that stock; None if another has it, or it is gone.
+        """Claim the stock unit; None if another operation has claimed it or it no longer exists.
 
-        `cached` is the stock as it was just read, which saves reading it.
+        `cached` is the stock unit as it was just read; this saves another read.
         """
         operation_id, attempt = operation.spec.operation_id, str(operation.status.attempt)
         while True:
@@ -56,11 +56,11 @@ class StockClaims:
                 return StockClaim(current, is_new=False)
             if not is_ours and not is_claimable(current):
                 return None
-            # Also stock that an earlier attempt has claimed: it may be being released just now.
-            mark = self._claim_metadata(current, unit_name, operation_id, attempt)
-            marked = await self._patch(current, mark)
-            if marked is not None:
-                return StockClaim(marked, is_new=not is_ours)
+            # A claim of an earlier attempt is renewed too: the controller may be releasing it.
+            metadata = self._claim_metadata(current, unit_name, operation_id, attempt)
+            claimed = await self._patch(current, metadata)
+            if claimed is not None:
+                return StockClaim(claimed, is_new=not is_ours)
 
     async def release(self, stock_claim: StockClaim) -> None:
         """Release a stock claim that was set just now; the controller would do it later."""
@@ -80,8 +80,8 @@ class StockClaims:
 
     async def _patch(self, stock_unit: GPUUnit, metadata: dict[str, Any]) -> GPUUnit | None:
         meta = stock_unit.metadata
-        condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        body = {"metadata": {**metadata, **condition}}
+        preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        body = {"metadata": {**metadata, **preconditions}}
         try:
             return await self._retry.call(
                 lambda: self._objects.patch(GPU_UNITS, self._namespace, meta.name, body)
@@ -92,12 +92,12 @@ class StockClaims:
     def _claim_metadata(
         self, stock_unit: GPUUnit, unit_name: str, operation_id: str, attempt: str
     ) -> dict[str, Any]:
-        """Return the metadata of a stock claim, which also takes the stock from its pool."""
-        others = [
+        """Return the metadata of a stock claim, which also removes the stock from its pool."""
+        other_owners = [
             owner for owner in stock_unit.metadata.owner_references if owner.kind != stockpool.KIND
         ]
         claimed_at = format_timestamp(self._clock.now())
         return {
             **claim_metadata(unit_name, operation_id, attempt, claimed_at),
-            "ownerReferences": others,
+            "ownerReferences": other_owners,
         }

@@ -27,7 +27,7 @@ CANDIDATES_TTL_SECONDS: Final = 0.2
 
 
 class StockCandidates:
-    """Shuffled stock from one list call, each unit of which is taken once."""
+    """Shuffled stock from one list call; each unit is returned once."""
 
     def __init__(self, units: Iterable[GPUUnit], rng: Random, expires_at: float) -> None:
         self._units = list(units)
@@ -35,7 +35,7 @@ class StockCandidates:
         self._expires_at = expires_at
 
     def take(self, now: float) -> GPUUnit | None:
-        """Return a unit that was not taken yet; None if none is left, or the list is too old."""
+        """Return a unit that was not returned yet; None without one, or if the list is too old."""
         return self._units.pop() if self._units and now < self._expires_at else None
 
 
@@ -67,13 +67,13 @@ class StockSelector:
 
     async def select_another(self, spec_name: str) -> GPUUnit | None:
         """Return stock from a fresh list, after a stock claim was lost; None if there is none."""
-        found = await self._list_claimable(spec_name, cached=False)
-        return self._remember(self._rng.choice(found)) if found else None
+        claimable = await self._list_claimable(spec_name, cached=False)
+        return self._remember(self._rng.choice(claimable)) if claimable else None
 
     async def _select_candidate(self, spec_name: str) -> GPUUnit | None:
         """Take a candidate; of concurrent requests one lists the stock for all."""
-        turn = self._locks.setdefault(spec_name, asyncio.Lock())
-        async with turn:
+        lock = self._locks.setdefault(spec_name, asyncio.Lock())
+        async with lock:
             unit = self._take_candidate(spec_name)
             if unit is None:
                 self._candidates[spec_name] = await self._fetch_candidates(spec_name)
@@ -81,8 +81,8 @@ class StockSelector:
         return unit
 
     def _take_candidate(self, spec_name: str) -> GPUUnit | None:
-        shelf = self._candidates.get(spec_name)
-        unit = shelf.take(self._clock.monotonic()) if shelf else None
+        candidates = self._candidates.get(spec_name)
+        unit = candidates.take(self._clock.monotonic()) if candidates else None
         if unit is None:
             self._candidates.pop(spec_name, None)  # callers choose the names: do not keep them
             return None
@@ -90,9 +90,9 @@ class StockSelector:
 
     async def _fetch_candidates(self, spec_name: str) -> StockCandidates:
         """List from the cache of the API server, which saves up to a tenth of a second."""
-        found = await self._list_claimable(spec_name, cached=True)
-        good_until = self._clock.monotonic() + CANDIDATES_TTL_SECONDS
-        return StockCandidates(found, self._rng, good_until)
+        claimable = await self._list_claimable(spec_name, cached=True)
+        expires_at = self._clock.monotonic() + CANDIDATES_TTL_SECONDS
+        return StockCandidates(claimable, self._rng, expires_at)
 
     async def _list_claimable(self, spec_name: str, *, cached: bool) -> list[GPUUnit]:
         """Return claimable stock; recently chosen units only if there are no others."""
@@ -105,8 +105,8 @@ class StockSelector:
         page = await self._retry.call(
             lambda: self._objects.list(GPU_UNITS, self._namespace, selection)
         )
-        found = [unit for unit in page.items if is_claimable(unit)]
-        return [unit for unit in found if unit.metadata.uid not in self._recent_uids] or found
+        units = [unit for unit in page.items if is_claimable(unit)]
+        return [unit for unit in units if unit.metadata.uid not in self._recent_uids] or units
 
     def _remember(self, unit: GPUUnit) -> GPUUnit:
         self._recent_uids.append(unit.metadata.uid)
@@ -124,7 +124,7 @@ class StockSelector:
     async def shortage_error(
         self, spec_name: str, stock_name: str | None
     ) -> InsufficientCapacityError:
-        """Return the error for missing stock, which lists the stock that there is."""
+        """Return the error for missing stock, with the counts of the existing stock."""
         selection = ListOptions(field_selector=f"spec.specName={spec_name}", from_cache=True)
         page = await self._objects.list(GPU_UNITS, self._namespace, selection)
         wanted = (

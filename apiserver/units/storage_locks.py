@@ -1,7 +1,7 @@
-"""The locks of storages, which an operation takes before it claims stock for its unit.
+"""The locks of storages, which an operation acquires before it claims stock for its unit.
 
 An annotation of the storage names the holder; it is written by compare-and-set only. The
-controller takes missing locks for units, and frees locks that are not needed any more.
+controller acquires missing locks for units, and releases locks that are not needed any more.
 """
 
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ class StorageLocks:
         return None
 
     async def acquire(self, operation: Operation, command: CreateUnit) -> tuple[GPUStorage, ...]:
-        """Take every lock in name order, to avoid deadlock; return the storages locked just now.
+        """Acquire all locks in name order, to avoid deadlock; return the newly locked storages.
 
-        ConflictError if a storage is missing or in use; the controller then frees the others.
+        ConflictError if a storage is missing or in use; the controller then unlocks the others.
         """
         locked = []
         for name in sorted(mount.name for mount in command.storage_mounts):
@@ -59,22 +59,22 @@ class StorageLocks:
         return tuple(locked)
 
     async def release(self, locked: Sequence[GPUStorage]) -> None:
-        """Release locks that were taken for an operation that has failed meanwhile."""
+        """Release locks of an operation that has failed in the meantime."""
         for storage in locked:
             await self._patch(storage, unlock_patch(storage.metadata))
 
     async def require_available(self, unit: GPUUnit, mounts: Sequence[StorageMount]) -> None:
         """Raise ConflictError for a new mount of a storage in use; the controller locks later."""
-        known = {mount.name for mount in unit.spec.storage_mounts}
+        mounted = {mount.name for mount in unit.spec.storage_mounts}
         for mount in mounts:
-            storage = None if mount.name in known else await self._find(mount.name)
+            storage = None if mount.name in mounted else await self._find(mount.name)
             if storage is not None and not is_available_for(storage, unit):
                 raise storage_unavailable_error(storage)
 
     async def _acquire_one(
         self, name: str, operation: Operation, unit_name: str
     ) -> GPUStorage | None:
-        """Return the storage if it was locked just now; None where there was nothing to write."""
+        """Return the storage if this call locked it; None if there was nothing to write."""
         attempt = operation.status.attempt
         lock = StorageLock(unit=unit_name, operation=operation.spec.operation_id)
         while True:
@@ -86,9 +86,9 @@ class StorageLocks:
                     raise storage_unavailable_error(storage)
                 case LockDecision.KEEP | LockDecision.DEFER:
                     return None
-            taken = await self._patch(storage, attempt_lock_patch(storage, lock, attempt))
-            if taken is not None:
-                return taken
+            locked = await self._patch(storage, attempt_lock_patch(storage, lock, attempt))
+            if locked is not None:
+                return locked
 
     async def _find(self, name: str) -> GPUStorage | None:
         try:
@@ -109,19 +109,19 @@ class StorageLocks:
 
 
 def decide_lock(storage: GPUStorage, desired: StorageLock, attempt: int) -> LockDecision:
-    """Decide what an operation does about a lock that it wants to be `desired`."""
-    found = parse_storage_lock(storage.metadata.annotations)
-    if found == desired and locking_attempt(storage) == str(attempt):
+    """Decide what an operation does to get the lock `desired`."""
+    lock = parse_storage_lock(storage.metadata.annotations)
+    if lock == desired and locking_attempt(storage) == str(attempt):
         return LockDecision.KEEP
     if storage.metadata.deletion_timestamp is not None:
         return LockDecision.REFUSE
-    if found is None:
+    if lock is None:
         return LockDecision.TAKE if is_prepared(storage) else LockDecision.DEFER
-    if found.prepare:
-        return LockDecision.DEFER if found.prepare == storage.metadata.name else LockDecision.REFUSE
-    # A lock of an earlier attempt may be being freed just now: it is taken again. With a uid it
-    # is a unit's, perhaps of one that another process has created for this operation.
-    is_ours = found.operation == desired.operation and not found.uid
+    if lock.prepare:
+        return LockDecision.DEFER if lock.prepare == storage.metadata.name else LockDecision.REFUSE
+    # The controller may be releasing a lock of an earlier attempt: it is set again. A lock with a
+    # uid belongs to a unit, which another process may have created for this operation.
+    is_ours = lock.operation == desired.operation and not lock.uid
     return LockDecision.TAKE if is_ours else LockDecision.REFUSE
 
 
@@ -136,10 +136,10 @@ def is_available_for(storage: GPUStorage, unit: GPUUnit) -> bool:
 
 
 def is_prepared(storage: GPUStorage) -> bool:
-    """Return whether no prepare is outstanding, for which the storage must be free."""
+    """Return whether the storage has no prepare that must still run."""
     status = storage.status.prepare
-    done = status is not None and status.phase == PreparePhase.SUCCEEDED
-    return storage.spec.prepare is None or done
+    has_succeeded = status is not None and status.phase == PreparePhase.SUCCEEDED
+    return storage.spec.prepare is None or has_succeeded
 
 
 def locking_attempt(storage: GPUStorage) -> str:

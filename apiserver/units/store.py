@@ -30,7 +30,7 @@ class UnitStore:
             return None
 
     async def find_listed(self, listed: OperationObject) -> GPUUnit | None:
-        """Return the unit that an operation lists; None if it is gone or has another uid now."""
+        """Return the unit that an operation lists; None if it was deleted or recreated."""
         try:
             unit = await self._objects.get(GPU_UNITS, listed.namespace, listed.name)
         except kube_errors.NotFoundError:
@@ -38,35 +38,36 @@ class UnitStore:
         return unit if unit.metadata.uid == listed.uid else None
 
     async def create(self, body: JsonObject) -> GPUUnit:
-        """Create a unit; AlreadyExistsError if the name is taken, perhaps by our lost call."""
+        """Create a unit; AlreadyExistsError for a taken name, perhaps by a call of ours."""
         return await self._retry.call(lambda: self._objects.create(GPU_UNITS, self.namespace, body))
 
     async def missing_function_error(self, command: CreateUnit) -> ConflictError | None:
-        """Return the error of a worker whose function is gone or was replaced; None without one."""
+        """Return the error for a worker of a deleted or recreated function; otherwise None."""
         uid = worker_function_uid(command)
         if uid is None or command.serverless is None:
             return None
         name = command.serverless.function_name
         try:
-            found = await self._retry.call(
+            function = await self._retry.call(
                 lambda: self._objects.get(FUNCTIONS, self.namespace, name)
             )
         except kube_errors.NotFoundError:
             return ConflictError(f"there is no function {name!r}")
-        is_it = found.metadata.uid == uid
-        return None if is_it else ConflictError(f"the function {name!r} has another uid by now")
+        if function.metadata.uid == uid:
+            return None
+        return ConflictError(f"the function {name!r} was deleted and recreated; its uid differs")
 
     async def adopt(self, unit: GPUUnit, attempt: int) -> bool:
-        """Mark a unit of an earlier attempt as of this one; False if it is gone.
+        """Mark a unit of an earlier attempt with this attempt; False if it no longer exists.
 
-        The controller deletes a stray at the version that it has seen: the mark changes it.
+        The controller deletes a stray only at the version that it read; the mark changes it.
         """
         meta = unit.metadata
-        note = {"uid": meta.uid, "annotations": {ATTEMPT_ANNOTATION: str(attempt)}}
+        metadata = {"uid": meta.uid, "annotations": {ATTEMPT_ANNOTATION: str(attempt)}}
         try:
             await self._retry.call(
                 lambda: self._objects.patch(
-                    GPU_UNITS, meta.namespace, meta.name, {"metadata": note}
+                    GPU_UNITS, meta.namespace, meta.name, {"metadata": metadata}
                 )
             )
         except (kube_errors.NotFoundError, kube_errors.ConflictError):

@@ -71,7 +71,7 @@ class GPUUnitAnswerSchema(Schema):
 
 
 class GPUUnitListAnswerSchema(Schema):
-    """The envelope of some units."""
+    """The envelope of a page of units."""
 
     data = fields.List(fields.Nested(GPUUnitViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
