@@ -9,13 +9,15 @@ from shared.v1alpha1.unit_resources import UnitResources
 
 def unit_capacity(resources: UnitResources, nodes: Iterable[Node]) -> int:
     """Return how many units fit on the empty ready nodes that the node selector allows."""
-    wanted = resource_requests(resources)
-    return sum(count_fitting_units(wanted, node) for node in nodes if is_eligible(resources, node))
+    requests = resource_requests(resources)
+    return sum(
+        count_fitting_units(requests, node) for node in nodes if is_eligible(resources, node)
+    )
 
 
 def resource_requests(resources: UnitResources) -> dict[str, Quantity]:
-    given = {"memory": resources.memory, "cpu": resources.cpu}
-    amounts = {name: Quantity.parse(text) for name, text in given.items() if text}
+    texts = {"memory": resources.memory, "cpu": resources.cpu}
+    amounts = {name: Quantity.parse(text) for name, text in texts.items() if text}
     if resources.gpu:
         amounts[resources.gpu_resource] = Quantity.parse(str(resources.gpu))
     return {name: amount for name, amount in amounts.items() if amount.nanos}
@@ -31,7 +33,9 @@ def count_fitting_units(requests: dict[str, Quantity], node: Node) -> int:
 
 def is_eligible(resources: UnitResources, node: Node) -> bool:
     is_ready = any(
-        each.type == "Ready" and each.status == "True" for each in node.status.conditions
+        condition.type == "Ready" and condition.status == "True"
+        for condition in node.status.conditions
     )
     labels = node.metadata.labels
-    return is_ready and all(labels.get(key) == at for key, at in resources.node_selector.items())
+    selector = resources.node_selector.items()
+    return is_ready and all(labels.get(key) == value for key, value in selector)

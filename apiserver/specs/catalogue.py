@@ -13,7 +13,7 @@ from shared.v1alpha1.unit_resources import DEFAULT_GPU_RESOURCE, UnitResources
 
 @dataclass(frozen=True, slots=True)
 class RequestedResources:
-    """The resources that a request names; None is not given."""
+    """The resources that a request names; None for absent ones."""
 
     cpu: str | None = None
     memory: str | None = None
@@ -51,13 +51,13 @@ class Catalogue:
         ]
         if differing:
             fields = msgspec.structs.fields(UnitResources)
-            names = {each.name: each.encode_name for each in fields}
+            names = {item.name: item.encode_name for item in fields}
             details = tuple(
                 ErrorDetail(names[name], f"the catalogue has {getattr(entry.resources, name)!r}")
                 for name in differing
             )
             raise ConflictError(
-                f"spec {spec_name!r} is catalogued with another envelope; leave it out",
+                f"spec {spec_name!r} has other resources in the catalogue; omit these fields",
                 details=details,
             )
         return entry.resources
@@ -68,8 +68,8 @@ REQUESTED_FIELDS = tuple(RequestedResources.__dataclass_fields__)
 
 def resources_without_catalogue(spec_name: str, requested: RequestedResources) -> UnitResources:
     if requested.memory is None:
-        message = f"spec {spec_name!r} is not in the catalogue, so its memory must be given"
-        detail = ErrorDetail("memory", "missing data for a spec that is not in the catalogue")
+        message = f"spec {spec_name!r} is not in the catalogue, so memory is required"
+        detail = ErrorDetail("memory", "is required for a spec that is not in the catalogue")
         raise InvalidRequestError(message, details=(detail,))
     return UnitResources(
         spec_name=spec_name,

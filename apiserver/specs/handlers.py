@@ -16,13 +16,13 @@ SPECS: Final = web.AppKey("specs", SpecService)
 
 @documented(
     "specs",
-    "List the catalogued machine specs and what there is of each",
-    ResponseDoc(200, "Every spec.", SpecListAnswerSchema, examples.SPECS),
+    "List the specs of the catalogue, with the stock of each spec",
+    ResponseDoc(200, "All specs.", SpecListAnswerSchema, examples.SPECS),
     failure_examples.BAD_QUERY,
     *failure_examples.CLUSTER_FAILURES,
 )
 async def list_specs(request: web.Request) -> web.Response:
-    """Show the catalogue."""
+    """Return the catalogue."""
     service = keys.required_service(request, SPECS)
     require_no_query(request)
     return responses.page(SpecViewSchema(many=True).dump(await service.list()), {})

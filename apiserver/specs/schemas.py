@@ -23,13 +23,13 @@ class SpecViewSchema(ObjectViewSchema):
     stock = fields.Dict(
         keys=fields.String(),
         values=fields.Integer(),
-        metadata={"description": "How many stock units there are, by phase."},
+        metadata={"description": "The number of stock units, by phase."},
     )
     available = fields.Integer(
-        required=True, metadata={"description": "How many are ready and unclaimed."}
+        required=True, metadata={"description": "The number of ready and unclaimed stock units."}
     )
     capacity = fields.Integer(
-        metadata={"description": "How many the nodes could hold, where that is known."}
+        metadata={"description": "The number of units that fit on the nodes, if it is known."}
     )
 
 

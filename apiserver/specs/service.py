@@ -43,11 +43,11 @@ class SpecService:
 def spec_summary(
     name: str, entry: CatalogueEntry, stock_units: tuple[GPUUnit, ...], nodes: tuple[Node, ...]
 ) -> SpecSummary:
-    mine = [unit for unit in stock_units if unit.spec.spec_name == name]
+    units = [unit for unit in stock_units if unit.spec.spec_name == name]
     return SpecSummary(
         resources=entry.resources,
         description=entry.description,
-        stock={count.phase: count.count for count in count_stock(mine)},
-        available=sum(map(is_claimable, mine)),
+        stock={count.phase: count.count for count in count_stock(units)},
+        available=sum(map(is_claimable, units)),
         capacity=unit_capacity(entry.resources, nodes),
     )

@@ -10,7 +10,7 @@ from shared.v1alpha1.phases import UnitPhase
 
 @dataclass(frozen=True, slots=True)
 class StockCount:
-    """How many stock units of a spec are in a phase."""
+    """The number of stock units of a spec in a phase."""
 
     spec_name: str
     phase: str

@@ -35,17 +35,21 @@ _NAME_PARAMETER: Final = name_parameter("pool", "g1")
 
 @documented(
     _TAG,
-    "Make a pool of stock that looks after itself",
-    ResponseDoc(201, "Made.", StockPoolAnswerSchema, examples.POOL, (hdrs.LOCATION,)),
+    "Create a stock pool, which keeps a number of stock units",
+    ResponseDoc(201, "Created.", StockPoolAnswerSchema, examples.POOL, (hdrs.LOCATION,)),
     ResponseDoc(
         200,
-        "The operation was done before; `deleted` where its pool is gone since.",
+        "An earlier request created the pool; `deleted` is true if it no longer exists.",
         StockPoolAnswerSchema,
         examples.POOL,
         (hdrs.LOCATION,),
     ),
     ResponseDoc(
-        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+        202,
+        "Not finished yet; `Location` is the path of the job.",
+        JobAnswerSchema,
+        examples.JOB,
+        (hdrs.LOCATION,),
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
@@ -55,26 +59,26 @@ _NAME_PARAMETER: Final = name_parameter("pool", "g1")
     body=JsonBodyDoc(CreatePoolSchema(), examples.CREATE),
 )
 async def create_pool(request: web.Request) -> web.Response:
-    """Make a pool."""
+    """Create a pool."""
     service = keys.required_service(request, POOLS)
     command = await read_json_body(request, CreatePoolSchema())
-    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    result = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
     return operations_responses.created(
-        accepted, StockPoolViewSchema(), paths.pool_path(command.name)
+        result, StockPoolViewSchema(), paths.pool_path(command.name)
     )
 
 
 @documented(
     _TAG,
     "List stock pools",
-    ResponseDoc(200, "A part of the list.", StockPoolListAnswerSchema, examples.POOLS),
+    ResponseDoc(200, "One page of the list.", StockPoolListAnswerSchema, examples.POOLS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=PageQuerySchema(),
 )
 async def list_pools(request: web.Request) -> web.Response:
-    """Show a part of the pools."""
+    """Return one page of the pools."""
     service, query = (
         keys.required_service(request, POOLS),
         read_query(request, PageQuerySchema()),
@@ -95,7 +99,7 @@ async def list_pools(request: web.Request) -> web.Response:
     path=_NAME_PARAMETER,
 )
 async def get_pool(request: web.Request) -> web.Response:
-    """Show a pool."""
+    """Return a pool."""
     service, name = keys.required_service(request, POOLS), path_name(request)
     require_no_query(request)
     return _pool_response(await service.get(name))
@@ -103,8 +107,8 @@ async def get_pool(request: web.Request) -> web.Response:
 
 @documented(
     _TAG,
-    "Give a pool other settings",
-    ResponseDoc(200, "The pool as it is now.", StockPoolAnswerSchema, examples.POOL, (hdrs.ETAG,)),
+    "Replace the settings of a pool",
+    ResponseDoc(200, "The changed pool.", StockPoolAnswerSchema, examples.POOL, (hdrs.ETAG,)),
     *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
     failure_examples.CONFLICT,
@@ -125,7 +129,7 @@ async def replace_pool(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Delete a pool and its unclaimed stock",
-    ResponseDoc(204, "It is gone, or on its way."),
+    ResponseDoc(204, "It is deleted, or being deleted."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     *failure_examples.CLUSTER_FAILURES,

@@ -34,11 +34,11 @@ from shared.v1alpha1 import wellknown
 class _PoolSettingsSchema(RequestSchema[C]):
     replicas = StrictInteger(
         validate=validate.Range(0, MAX_INT32, error="must be from {min} to {max}"),
-        metadata={"description": "How many unclaimed stock units to keep."},
+        metadata={"description": "The number of unclaimed stock units to keep."},
     )
     max_unavailable = StrictInteger(
         validate=validate.Range(1, MAX_INT32, error="must be from {min} to {max}"),
-        metadata={"description": "How many may start at once; without it, all."},
+        metadata={"description": "How many may start at the same time; default: all."},
     )
     cpu = cpu_field()
     memory = memory_field()
@@ -50,10 +50,10 @@ class _PoolSettingsSchema(RequestSchema[C]):
 
 
 class PoolSettingsSchema(_PoolSettingsSchema[PoolSettings]):
-    """Everything of a pool but its name and spec name."""
+    """The settings of a pool: all fields except its name and spec name."""
 
     unsupported_fields: ClassVar[Mapping[str, str]] = {
-        "specName": "cannot be changed: make another pool"
+        "specName": "cannot be changed; create another pool"
     }
 
     def build(self, data: dict[str, Any]) -> PoolSettings:
@@ -62,22 +62,22 @@ class PoolSettingsSchema(_PoolSettingsSchema[PoolSettings]):
 
 
 class CreatePoolSchema(_PoolSettingsSchema[CreatePool]):
-    """Make a pool of stock that looks after itself."""
+    """A request that creates a stock pool."""
 
     operation_id = OperationID(required=True)
-    name = Name(required=True, description="What the pool is called.")
+    name = Name(required=True, description="The name of the pool.")
     spec_name = SpecName(required=True)
 
     def build(self, data: dict[str, Any]) -> CreatePool:
         """Return the command."""
         operation_id, name, spec_name = (
-            data.pop(each) for each in ("operation_id", "name", "spec_name")
+            data.pop(field) for field in ("operation_id", "name", "spec_name")
         )
         return CreatePool(operation_id, name, spec_name, PoolSettings(**data))
 
 
 class StockPoolViewSchema(ObjectViewSchema):
-    """A pool and what stock it has."""
+    """A pool and the counts of its stock."""
 
     name = fields.String(attribute="metadata.name", required=True)
     namespace = fields.String(attribute="metadata.namespace", required=True)
@@ -93,17 +93,21 @@ class StockPoolViewSchema(ObjectViewSchema):
     tolerations = fields.List(fields.Nested(TolerationSchema), attribute="spec.tolerations")
     shm_size = fields.String(attribute="spec.shm_size")
     replicas = fields.Integer(
-        attribute="spec.replicas", metadata={"description": "How many there shall be."}
+        attribute="spec.replicas",
+        metadata={"description": "The requested number of unclaimed stock units."},
     )
     max_unavailable = fields.Integer(attribute="spec.max_unavailable")
     current_replicas = fields.Integer(
-        attribute="status.replicas", metadata={"description": "How many unclaimed ones there are."}
+        attribute="status.replicas",
+        metadata={"description": "The current number of unclaimed stock units."},
     )
     available = fields.Integer(
-        attribute="status.available", metadata={"description": "How many are ready and unclaimed."}
+        attribute="status.available",
+        metadata={"description": "The number of ready and unclaimed stock units."},
     )
     allocated = fields.Integer(
-        attribute="status.allocated", metadata={"description": "How many were consumed in total."}
+        attribute="status.allocated",
+        metadata={"description": "The number of stock units consumed so far."},
     )
     phase = fields.String(attribute="status.phase")
     reason = ReadyConditionField("reason")
@@ -121,7 +125,7 @@ class StockPoolAnswerSchema(Schema):
 
 
 class StockPoolListAnswerSchema(Schema):
-    """The envelope of some pools."""
+    """The envelope of a page of pools."""
 
     data = fields.List(fields.Nested(StockPoolViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)

@@ -60,8 +60,9 @@ class PoolService:
                 raise PreconditionFailedError("the pool has changed since it was read")
             spec = self._spec(pool.spec.spec_name, settings)
             meta = pool.metadata
-            condition = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-            patch = {"metadata": condition, "spec": merge_patch.create_merge_patch(pool.spec, spec)}
+            preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+            changes = merge_patch.create_merge_patch(pool.spec, spec)
+            patch = {"metadata": preconditions, "spec": changes}
             try:
                 return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
             except kube_errors.ConflictError:
@@ -77,7 +78,7 @@ class PoolService:
             raise pool_not_found_error(name) from None
 
     def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:
-        given = RequestedResources(
+        requested = RequestedResources(
             cpu=settings.cpu,
             memory=settings.memory,
             gpu=settings.gpu,
@@ -86,9 +87,9 @@ class PoolService:
             tolerations=settings.tolerations,
             shm_size=settings.shm_size,
         )
-        envelope = self._catalogue.resolve_resources(spec_name, given)
+        resources = self._catalogue.resolve_resources(spec_name, requested)
         return StockPoolSpec(
-            **msgspec.structs.asdict(envelope),
+            **msgspec.structs.asdict(resources),
             replicas=settings.replicas or 0,
             max_unavailable=settings.max_unavailable,
         )

@@ -1,4 +1,4 @@
-"""Creates seeded stock units; repeating it has the same result."""
+"""Creates seeded stock units; a repeated call has the same result."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,18 +38,18 @@ class StockUnitCreator:
         resources: UnitResources,
         created_uids: dict[int, str],
     ) -> None:
-        """Create the units of `ordinals`, a few at a time, and put their uids into `created_uids`.
+        """Create the units of `ordinals`, a few at a time; add their uids to `created_uids`.
 
-        KubeError if one is refused, or fails for ten minutes.
+        KubeError if a create is refused, or fails for ten minutes.
         """
-        turns, deadline = (
+        slots, deadline = (
             asyncio.Semaphore(MAX_CONCURRENT_CREATES),
             self._clock.monotonic() + CREATE_TIMEOUT_SECONDS,
         )
         failures: list[kube_errors.KubeError] = []
 
-        async def one(ordinal: int) -> None:
-            async with turns:
+        async def create_one(ordinal: int) -> None:
+            async with slots:
                 if failures:
                     return
                 try:
@@ -61,7 +61,7 @@ class StockUnitCreator:
 
         async with asyncio.TaskGroup() as group:
             for ordinal in ordinals:
-                group.create_task(one(ordinal))
+                group.create_task(create_one(ordinal))
         if failures:
             raise failures[0]
 
@@ -80,20 +80,20 @@ class StockUnitCreator:
                 kube_errors.QuotaExceededError,
             ) as error:
                 # The response to our call may have been lost: a quota is checked before the name.
-                found = await self._find_or_adopt(body["metadata"]["name"], operation, deadline)
-                if found is None and isinstance(error, kube_errors.AlreadyExistsError):
-                    continue  # the controller deleted it as a stray of the attempt before
-                if found is None or not is_created_by(found, operation):
+                existing = await self._find_or_adopt(body["metadata"]["name"], operation, deadline)
+                if existing is None and isinstance(error, kube_errors.AlreadyExistsError):
+                    continue  # the controller deleted it as a stray of an earlier attempt
+                if existing is None or not is_created_by(existing, operation):
                     raise
-                unit = found
+                unit = existing
             return unit.metadata.uid
 
     async def _find_or_adopt(
         self, name: str, operation: Operation, deadline: float
     ) -> GPUUnit | None:
-        """Return the unit of that name, marked as of this attempt if it is of an earlier one.
+        """Return the unit of that name; mark a unit of an earlier attempt with this attempt.
 
-        The controller deletes a stray at the version that it has seen: the mark changes it.
+        The controller deletes a stray only at the version that it read; the mark changes it.
         """
         try:
             unit = await self._retry.call_until(
@@ -101,11 +101,11 @@ class StockUnitCreator:
             )
             if not operation.status.attempt or not is_created_by(unit, operation):
                 return unit
-            note = {
+            patch = {
                 "metadata": {"annotations": {ATTEMPT_ANNOTATION: str(operation.status.attempt)}}
             }
             return await self._retry.call_until(
-                lambda: self._objects.patch(GPU_UNITS, self.namespace, name, note), deadline
+                lambda: self._objects.patch(GPU_UNITS, self.namespace, name, patch), deadline
             )
         except kube_errors.NotFoundError:
             return None

@@ -31,13 +31,17 @@ _META_SCHEMA: Final = StockMetaSchema()
     "Seed stock units",
     ResponseDoc(
         202,
-        "Recorded; the job makes them.",
+        "Accepted; the job creates the stock units.",
         JobAnswerSchema,
         operations_examples.PENDING,
         (hdrs.LOCATION,),
     ),
     ResponseDoc(
-        200, "The job of before.", JobAnswerSchema, operations_examples.JOB, (hdrs.LOCATION,)
+        200,
+        "The job of an earlier request with this operationID.",
+        JobAnswerSchema,
+        operations_examples.JOB,
+        (hdrs.LOCATION,),
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
@@ -46,7 +50,7 @@ _META_SCHEMA: Final = StockMetaSchema()
     body=JsonBodyDoc(SeedStockSchema(), stock_units_examples.SEED),
 )
 async def seed_stock(request: web.Request) -> web.Response:
-    """Record that stock shall be made."""
+    """Accept a request to seed stock units."""
     service = keys.required_service(request, STOCK)
     command = await read_json_body(request, SeedStockSchema(request.app[keys.REQUEST_LIMITS]))
     return operations_responses.accepted(
@@ -57,30 +61,30 @@ async def seed_stock(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "List stock units, and count them by spec and phase",
-    ResponseDoc(200, "A part of the list.", StockListAnswerSchema, stock_units_examples.UNITS),
+    ResponseDoc(200, "One page of the list.", StockListAnswerSchema, stock_units_examples.UNITS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=_LIST_QUERY,
 )
 async def list_stock_units(request: web.Request) -> web.Response:
-    """Show a part of the stock and the counts of all of it."""
+    """Return one page of the stock, and the counts of all stock."""
     service = keys.required_service(request, STOCK)
-    found = await service.list(read_query(request, _LIST_QUERY))
+    stock = await service.list(read_query(request, _LIST_QUERY))
     meta = {
-        "continue_token": found.page.continue_token,
-        "remaining": found.page.remaining,
-        "summary": found.summary,
+        "continue_token": stock.page.continue_token,
+        "remaining": stock.page.remaining,
+        "summary": stock.summary,
     }
     return http_responses.page(
-        [listed_stock_unit(each) for each in found.page.items], _META_SCHEMA.dump(meta)
+        [listed_stock_unit(unit) for unit in stock.page.items], _META_SCHEMA.dump(meta)
     )
 
 
 @documented(
     _TAG,
-    "Delete a stock unit that nobody has claimed",
-    ResponseDoc(204, "It is gone, or on its way."),
+    "Delete an unclaimed stock unit",
+    ResponseDoc(204, "It is deleted, or being deleted."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     failure_examples.CONFLICT,

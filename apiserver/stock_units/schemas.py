@@ -13,11 +13,11 @@ from apiserver.schemas.response import PageMetaSchema
 from apiserver.stock_units.commands import SeedStock
 from apiserver.units.views import StockUnitViewSchema
 
-_NOT_FOR_STOCK_MESSAGE: Final = "cannot be given: stock is not a user application"
+_NOT_FOR_STOCK_MESSAGE: Final = "cannot be set: a stock unit runs no user program"
 
 
 class SeedStockSchema(RequestSchema[SeedStock]):
-    """Make so many stock units of a spec."""
+    """A request for a number of stock units of a spec."""
 
     unsupported_fields = dict.fromkeys(("image", "template", "access"), _NOT_FOR_STOCK_MESSAGE)
 
@@ -25,13 +25,15 @@ class SeedStockSchema(RequestSchema[SeedStock]):
     spec_name = SpecName(required=True)
     memory = memory_field()
     gpu = GPUCount()
-    replicas = StrictInteger(required=True, metadata={"description": "How many stock units."})
+    replicas = StrictInteger(
+        required=True, metadata={"description": "The number of stock units to create."}
+    )
 
     def __init__(self, limits: RequestLimits | None = None, **options: Any) -> None:
         super().__init__(**options)
-        most = (limits or RequestLimits()).max_seed_replicas
+        max_replicas = (limits or RequestLimits()).max_seed_replicas
         self.fields["replicas"].validators = [
-            validate.Range(1, most, error="must be from {min} to {max}")
+            validate.Range(1, max_replicas, error="must be from {min} to {max}")
         ]
 
     def build(self, data: dict[str, Any]) -> SeedStock:
@@ -40,7 +42,7 @@ class SeedStockSchema(RequestSchema[SeedStock]):
 
 
 class StockCountSchema(CamelSchema):
-    """How many stock units of a spec are in a phase."""
+    """The number of stock units of a spec in a phase."""
 
     spec_name = fields.String(required=True)
     phase = fields.String(required=True)
@@ -48,13 +50,13 @@ class StockCountSchema(CamelSchema):
 
 
 class StockMetaSchema(PageMetaSchema):
-    """The rest of the list, and counts of the whole stock."""
+    """The continue token of the list, and counts of all stock."""
 
     summary = fields.List(fields.Nested(StockCountSchema), required=True)
 
 
 class StockListAnswerSchema(Schema):
-    """The envelope of some stock units."""
+    """The envelope of a page of stock units."""
 
     data = fields.List(fields.Nested(StockUnitViewSchema), required=True)
     meta = fields.Nested(StockMetaSchema, required=True)

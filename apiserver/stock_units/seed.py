@@ -34,28 +34,29 @@ class StockSeeder:
         self, operation: Operation, replicas: int, resources: UnitResources
     ) -> Operation:
         """Create the units that are not listed, and list them at most once a second."""
-        made: dict[int, str] = {}
+        created_uids: dict[int, str] = {}
         listed_at = self._clock.monotonic()
         while not is_final(operation):
-            missing = [
-                each for each in range(replicas) if each not in uids_by_ordinal(operation, made)
-            ]
+            known_uids = uids_by_ordinal(operation, created_uids)
+            missing = [ordinal for ordinal in range(replicas) if ordinal not in known_uids]
+            batch = missing[:BATCH_SIZE]
             try:
-                await self._creator.create_units(operation, missing[:BATCH_SIZE], resources, made)
+                await self._creator.create_units(operation, batch, resources, created_uids)
             except kube_errors.KubeError as error:
-                return await self._record_failure(operation, made, error)
+                return await self._record_failure(operation, created_uids, error)
             now = self._clock.monotonic()
             if len(missing) <= BATCH_SIZE or now - listed_at >= PROGRESS_INTERVAL_SECONDS:
-                operation, listed_at = await self._record_progress(operation, made, replicas), now
+                operation = await self._record_progress(operation, created_uids, replicas)
+                listed_at = now
         return operation
 
     async def _record_progress(
         self, operation: Operation, created_uids: dict[int, str], replicas: int
     ) -> Operation:
         """List the created units in the operation; it has succeeded once all are listed."""
-        listing = uids_by_ordinal(operation, created_uids)
-        status = self._progress_status(operation, listing, replicas)
-        if len(listing) == replicas:
+        uids = uids_by_ordinal(operation, created_uids)
+        status = self._progress_status(operation, uids, replicas)
+        if len(uids) == replicas:
             status["phase"] = OperationPhase.SUCCEEDED.value
         updated = await self._operations.update_status(operation, status)
         return updated or await self._operations.reread(operation)
@@ -98,9 +99,9 @@ class StockSeeder:
 
 
 def uids_by_ordinal(operation: Operation, created_uids: dict[int, str]) -> dict[int, str]:
-    """Return uids by ordinal; a listed uid counts, another unit of its ordinal is a stray."""
+    """Return uids by ordinal; a listed uid wins, any other unit of its ordinal is a stray."""
     listed = {
-        each.ordinal: each.uid for each in operation.status.objects if each.ordinal is not None
+        item.ordinal: item.uid for item in operation.status.objects if item.ordinal is not None
     }
     return {**created_uids, **listed}
 
@@ -111,8 +112,8 @@ def seeding_error(error: kube_errors.KubeError) -> ServiceError:
         return service_error_from_kube(error)
     if isinstance(error, kube_errors.AlreadyExistsError):
         return AlreadyExistsError(
-            "stock of an earlier request has the names of this operationID; use a new one"
+            "stock units of an earlier request have the names of this operationID; use another ID"
         )
     if isinstance(error, kube_errors.ForbiddenError):
-        return ConflictError(f"Kubernetes does not allow it: {error}")
-    return ConflictError(f"Kubernetes did not do it for ten minutes: {error}")
+        return ConflictError(f"Kubernetes forbids the creation of the units: {error}")
+    return ConflictError(f"Kubernetes did not create the units within ten minutes: {error}")

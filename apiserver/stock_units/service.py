@@ -51,10 +51,10 @@ class StockService:
         self._runner = runner
 
     async def seed(self, command: SeedStock) -> OperationResult[Operation]:
-        """Record a seeding, which goes on after the response; OperationConflictError."""
-        given = RequestedResources(memory=command.memory, gpu=command.gpu)
+        """Record a seeding, which continues after the response; OperationConflictError."""
+        requested = RequestedResources(memory=command.memory, gpu=command.gpu)
         begun = await self._operations.begin_with_spec(
-            command, lambda: self._catalogue.resolve_resources(command.spec_name, given)
+            command, lambda: self._catalogue.resolve_resources(command.spec_name, requested)
         )
         begun = await self._runner.restart_if_failed(begun)
         if not has_succeeded(begun.operation):
@@ -65,9 +65,9 @@ class StockService:
 
     async def finish_seeding(self, operation: Operation) -> Operation:
         """Finish a seeding, with the resources that were recorded when it began."""
-        asked = operation.spec.request or {}
-        envelope = msgspec.convert(asked["settled"], UnitResources)
-        return await self._seeder.finish(operation, asked["replicas"], envelope)
+        request = operation.spec.request or {}
+        resources = msgspec.convert(request["settled"], UnitResources)
+        return await self._seeder.finish(operation, request["replicas"], resources)
 
     async def list(self, query: ListUnits) -> StockPage:
         """Return one page of stock, and counts of all stock; ContinueTokenExpiredError."""
@@ -77,8 +77,8 @@ class StockService:
             and not query.continue_token
             and not (query.phase or query.spec_name)
         )
-        everything = page if is_whole else await self._list_all()
-        return StockPage(page, count_stock(everything.items))
+        all_stock = page if is_whole else await self._list_all()
+        return StockPage(page, count_stock(all_stock.items))
 
     async def delete(self, name: str) -> None:
         """Delete an unclaimed unit; NotFoundError, ConflictError for a claimed one."""
@@ -86,7 +86,9 @@ class StockService:
             try:
                 unit = await self._objects.get(GPU_UNITS, self._namespace, name)
                 if is_claimed(unit):
-                    raise ConflictError(f"stock unit {name!r} is claimed; it is being handed over")
+                    raise ConflictError(
+                        f"stock unit {name!r} cannot be deleted: it is claimed for a new unit"
+                    )
                 meta = unit.metadata
                 return await self._objects.delete(
                     GPU_UNITS,

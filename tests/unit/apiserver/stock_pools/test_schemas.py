@@ -53,7 +53,7 @@ def test_pool_settings_are_read() -> None:
         ({"replicas": 2**31}, {"replicas": "must be from 0 to 2147483647"}),
         ({"maxUnavailable": 0}, {"maxUnavailable": "must be from 1 to 2147483647"}),
         ({"memory": None}, {"memory": "must not be null"}),
-        ({"specName": "g1.2"}, {"specName": "cannot be changed: make another pool"}),
+        ({"specName": "g1.2"}, {"specName": "cannot be changed; create another pool"}),
         ({"cpu": "0"}, {"cpu": '"0" must be greater than 0'}),
         (
             {"gpuResource": "cpu"},

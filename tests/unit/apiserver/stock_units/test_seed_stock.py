@@ -43,7 +43,7 @@ def test_seed_requests_are_read(fields: dict[str, Any], command: SeedStock) -> N
         (
             {"image": "x", "template": {}, "access": {}},
             dict.fromkeys(
-                ("image", "template", "access"), "cannot be given: stock is not a user application"
+                ("image", "template", "access"), "cannot be set: a stock unit runs no user program"
             ),
         ),
         ({"cpu": "1"}, {"cpu": "there is no such field"}),
