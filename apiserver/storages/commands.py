@@ -41,7 +41,7 @@ class ChangeStorage:
 
 @dataclass(frozen=True, slots=True)
 class ListStorages:
-    """Which storages, and how many at a time."""
+    """A query for one page of storages."""
 
     phase: str = ""
     label: str = ""

@@ -57,13 +57,13 @@ JOB: Final = examples.job_response(
     examples.pending_operation("storage-1", OperationType.CREATE_GPU_STORAGE)
 )
 CANNOT_GROW: Final = error_doc(
-    ConflictError("the storage cannot grow: its class 'fixed' does not allow it")
+    ConflictError("the storage cannot grow: StorageClass 'fixed' does not allow expansion")
 )
 MOUNTED: Final = error_doc(
-    ConflictError("the storage is mounted by unit trainer; delete that first")
+    ConflictError("the storage is in use by unit trainer; delete that first")
 )
 PREPARE_NOT_FAILED: Final = error_doc(
-    ConflictError("only a failed prepare is recovered; it is Running")
+    ConflictError("only a failed prepare can be recovered; this prepare is Running")
 )
 CREATE: Final = {
     "operationID": "storage-1",

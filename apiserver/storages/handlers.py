@@ -37,17 +37,21 @@ _VIEW_SCHEMA: Final = GPUStorageViewSchema()
 
 @documented(
     _TAG,
-    "Make a storage, whose files outlive the units that use them",
-    ResponseDoc(201, "Made.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.LOCATION,)),
+    "Create a storage, whose files outlive the units that mount it",
+    ResponseDoc(201, "Created.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.LOCATION,)),
     ResponseDoc(
         200,
-        "The operation was done before; `deleted` where its storage is gone since.",
+        "An earlier request created the storage; `deleted` is true if it no longer exists.",
         GPUStorageAnswerSchema,
         examples.STORAGE,
         (hdrs.LOCATION,),
     ),
     ResponseDoc(
-        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+        202,
+        "Not finished yet; `Location` is the path of the job.",
+        JobAnswerSchema,
+        examples.JOB,
+        (hdrs.LOCATION,),
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
@@ -57,24 +61,24 @@ _VIEW_SCHEMA: Final = GPUStorageViewSchema()
     body=JsonBodyDoc(CreateStorageSchema(), examples.CREATE),
 )
 async def create_storage(request: web.Request) -> web.Response:
-    """Make a storage."""
+    """Create a storage."""
     service = keys.required_service(request, STORAGES)
     command = await read_json_body(request, CreateStorageSchema())
-    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
-    return operations_responses.created(accepted, _VIEW_SCHEMA, paths.storage_path(command.name))
+    result = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    return operations_responses.created(result, _VIEW_SCHEMA, paths.storage_path(command.name))
 
 
 @documented(
     _TAG,
     "List storages",
-    ResponseDoc(200, "A part of the list.", GPUStorageListAnswerSchema, examples.STORAGES),
+    ResponseDoc(200, "One page of the list.", GPUStorageListAnswerSchema, examples.STORAGES),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=StoragesQuerySchema(),
 )
 async def list_storages(request: web.Request) -> web.Response:
-    """Show a part of the storages."""
+    """Return one page of the storages."""
     service = keys.required_service(request, STORAGES)
     page = await service.list(read_query(request, StoragesQuerySchema()))
     return http_responses.page(
@@ -92,7 +96,7 @@ async def list_storages(request: web.Request) -> web.Response:
     path=_NAME_PARAMETER,
 )
 async def get_storage(request: web.Request) -> web.Response:
-    """Show a storage."""
+    """Return a storage."""
     service, name = keys.required_service(request, STORAGES), path_name(request)
     require_no_query(request)
     return _storage_response(await service.get(name))
@@ -100,9 +104,9 @@ async def get_storage(request: web.Request) -> web.Response:
 
 @documented(
     _TAG,
-    "Change a storage: its size, its browsing, its labels",
+    "Change the size, the accessor or the labels of a storage",
     ResponseDoc(
-        200, "The storage as it is now.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)
+        200, "The changed storage.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
@@ -114,10 +118,10 @@ async def get_storage(request: web.Request) -> web.Response:
     conditional=True,
 )
 async def change_storage(request: web.Request) -> web.Response:
-    """Change what the request names of a storage."""
+    """Change the given fields of a storage."""
     service, name = keys.required_service(request, STORAGES), path_name(request)
-    given = await read_json_body(request, ChangeStorageSchema())
-    command = replace(given, name=name, if_match=parse_if_match(request))
+    changes = await read_json_body(request, ChangeStorageSchema())
+    command = replace(changes, name=name, if_match=parse_if_match(request))
     return _storage_response(
         await request.app[keys.BACKGROUND_TASKS].finish(service.change(command))
     )
@@ -126,7 +130,7 @@ async def change_storage(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Delete a storage and its files",
-    ResponseDoc(204, "It is gone, or on its way."),
+    ResponseDoc(204, "It is deleted, or being deleted."),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.MOUNTED,
@@ -143,8 +147,10 @@ async def delete_storage(request: web.Request) -> web.Response:
 
 @documented(
     _TAG,
-    "Prepare a storage again after a failure",
-    ResponseDoc(202, "It will be.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)),
+    "Start another prepare of a storage after a failed one",
+    ResponseDoc(
+        202, "Another prepare is requested.", GPUStorageAnswerSchema, examples.STORAGE, (hdrs.ETAG,)
+    ),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.PREPARE_NOT_FAILED,
@@ -152,7 +158,7 @@ async def delete_storage(request: web.Request) -> web.Response:
     path=_NAME_PARAMETER,
 )
 async def recover_storage(request: web.Request) -> web.Response:
-    """Have a storage prepared again."""
+    """Request another prepare of a storage."""
     service, name = keys.required_service(request, STORAGES), path_name(request)
     require_no_query(request)
     return _storage_response(

@@ -29,11 +29,11 @@ def require_no_shrink(storage: GPUStorage, size: str | UnsetType) -> None:
 
 
 def is_growing(storage: GPUStorage, size: str | UnsetType) -> bool:
-    """Return whether the size asks for a larger volume."""
+    """Return whether the size requires a larger volume."""
     if isinstance(size, UnsetType) or not is_size_changed(storage, size):
         return False
-    known = parse_size(storage.status.capacity or storage.spec.size)
-    return known is not None and Quantity.parse(size) > known
+    current = parse_size(storage.status.capacity or storage.spec.size)
+    return current is not None and Quantity.parse(size) > current
 
 
 def change_patch(storage: GPUStorage, command: ChangeStorage) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def is_expansion_forbidden(class_name: str | None, storage_classes: Iterable[Sto
     """
     if class_name is None:
         return False
-    chosen = [each for each in storage_classes if is_selected_class(each, class_name)]
-    return bool(chosen) and not any(each.allow_volume_expansion for each in chosen)
+    selected = [item for item in storage_classes if is_selected_class(item, class_name)]
+    return bool(selected) and not any(item.allow_volume_expansion for item in selected)
 
 
 def is_selected_class(storage_class: StorageClass, name: str) -> bool:

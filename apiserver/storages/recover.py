@@ -14,13 +14,13 @@ def require_recoverable(storage: GPUStorage) -> None:
     if storage.metadata.deletion_timestamp is not None:
         raise ConflictError("the storage is being deleted")
     if storage.spec.prepare is None:
-        raise ConflictError("the storage is not prepared by anything, so nothing can have failed")
+        raise ConflictError("the storage has no prepare, so it cannot be recovered")
     if status.phase != PreparePhase.FAILED:
         phase = status.phase or PreparePhase.PENDING.value
-        raise ConflictError(f"only a failed prepare is recovered; it is {phase}")
-    seen = ("", status.recovered_by, status.prior_request)
-    if storage.metadata.annotations.get(RECOVER_ANNOTATION, "") not in seen:
-        raise ConflictError("a recovery is under way already")
+        raise ConflictError(f"only a failed prepare can be recovered; this prepare is {phase}")
+    handled = ("", status.recovered_by, status.prior_request)
+    if storage.metadata.annotations.get(RECOVER_ANNOTATION, "") not in handled:
+        raise ConflictError("a recovery is already requested; wait until it starts")
 
 
 def recovery_patch(storage: GPUStorage, recovery_id: str) -> dict[str, Any]:

@@ -40,11 +40,12 @@ MAX_IMAGE_LENGTH: Final = 1024
 
 
 class PrepareSchema(ModelSchema[PrepareSpec]):
-    """What fills the storage once: a program, or a copy of another storage."""
+    """The source of the initial content: a program, or another storage."""
 
     model = PrepareSpec
     from_image = ImageField(
-        max_length=MAX_IMAGE_LENGTH, description="An image whose program fills the storage."
+        max_length=MAX_IMAGE_LENGTH,
+        description="An image whose program writes the initial content.",
     )
     command = StrictList(
         StrictString(), metadata={"description": "Replaces the entrypoint of the image."}
@@ -52,7 +53,7 @@ class PrepareSchema(ModelSchema[PrepareSpec]):
     args = StrictList(
         StrictString(), metadata={"description": "Replaces the arguments of the image."}
     )
-    from_storage_name = Name(description="A storage whose files are copied.")
+    from_storage_name = Name(description="The storage whose files are copied.")
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_source(self, data: dict[str, Any], original: object, **_: Any) -> None:
@@ -60,17 +61,17 @@ class PrepareSchema(ModelSchema[PrepareSpec]):
         if not isinstance(original, Mapping):
             return
         if ("fromImage" in original) == ("fromStorageName" in original):
-            raise ValidationError("give either fromImage or fromStorageName")
+            raise ValidationError("must have either fromImage or fromStorageName")
         if "fromImage" not in original and (data.get("command") or data.get("args")):
-            raise ValidationError("command and args go with fromImage")
+            raise ValidationError("command and args require fromImage")
 
 
 class AccessorSchema(ModelSchema[AccessorSpec]):
-    """Read-only browsing over HTTP."""
+    """The accessor, a read-only file server."""
 
     model = AccessorSpec
     enabled = StrictBoolean(
-        required=True, metadata={"description": "Whether the files can be browsed."}
+        required=True, metadata={"description": "Whether a read-only file server runs."}
     )
 
 
@@ -79,23 +80,25 @@ def _is_storage_class_name(name: str) -> bool:
 
 
 def _size_field(**options: Any) -> QuantityField:
-    return QuantityField(description="How much it holds, such as 100Gi; it can grow.", **options)
+    return QuantityField(
+        description="The size, such as 100Gi; it can grow but not shrink.", **options
+    )
 
 
 class CreateStorageSchema(RequestSchema[CreateStorage]):
-    """Make a storage, whose files outlive the units that use them."""
+    """A request that creates a storage."""
 
     operation_id = OperationID()
-    name = Name(required=True, description="What the storage is called.")
+    name = Name(required=True, description="The name of the storage.")
     size = _size_field(required=True)
     storage_class_name = StrictString(
         validate=predicate_validator(
             _is_storage_class_name,
-            f"is not the name of a class: {name_syntax.DNS_SUBDOMAIN_SYNTAX}",
+            f"is not the name of a StorageClass: {name_syntax.DNS_SUBDOMAIN_SYNTAX}",
         ),
         metadata={
-            "description": "The StorageClass; empty is the cluster's default, "
-            "without it the configuration decides."
+            "description": "The StorageClass; empty: the default class of the cluster; "
+            "absent: the configured class."
         },
     )
     prepare = StrictNested(PrepareSchema)
@@ -106,8 +109,8 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
     def check_source(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse a storage that is its own source."""
         prepare = data.get("prepare", {})  # a dict of the valid fields if others have errors
-        is_wrong = isinstance(prepare, dict)
-        source = prepare.get("from_storage_name") if is_wrong else prepare.from_storage_name
+        is_partial = isinstance(prepare, dict)
+        source = prepare.get("from_storage_name") if is_partial else prepare.from_storage_name
         if source and source == data.get("name"):
             raise ValidationError({"prepare": {"fromStorageName": ["is the storage itself"]}})
 
@@ -117,12 +120,12 @@ class CreateStorageSchema(RequestSchema[CreateStorage]):
 
 
 class ChangeStorageSchema(RequestSchema[ChangeStorage]):
-    """What is left out stays; an object replaces the stored one as a whole; null clears."""
+    """A change of a storage: absent fields stay, an object replaces the stored one, null clears."""
 
     unsupported_fields: ClassVar[Mapping[str, str]] = {
-        "name": "cannot be changed: make another storage, prepared from this one",
-        "prepare": "cannot be changed: a storage is filled once; make another storage",
-        "storageClassName": "cannot be changed: make another storage, prepared from this one",
+        "name": "cannot be changed; create another storage, prepared from this one",
+        "prepare": "cannot be changed: a storage is prepared once; create another storage",
+        "storageClassName": "cannot be changed; create another storage, prepared from this one",
     }
 
     size = _size_field()
@@ -137,40 +140,40 @@ class ChangeStorageSchema(RequestSchema[ChangeStorage]):
 class PrepareStatusSchema(ObjectViewSchema):
     """The state of the prepare."""
 
-    phase = fields.String(metadata={"enum": [each.value for each in PreparePhase]})
-    job_name = fields.String(metadata={"description": "The Job that fills the storage."})
+    phase = fields.String(metadata={"enum": [phase.value for phase in PreparePhase]})
+    job_name = fields.String(metadata={"description": "The prepare Job."})
 
 
 class AccessorStatusSchema(ObjectViewSchema):
     """The state of the accessor."""
 
-    phase = fields.String(metadata={"enum": [each.value for each in AccessorPhase]})
+    phase = fields.String(metadata={"enum": [phase.value for phase in AccessorPhase]})
     service_name = fields.String()
     access_url = fields.String(
-        data_key="accessURL", metadata={"description": "Where the files are browsed."}
+        data_key="accessURL", metadata={"description": "The address of the accessor."}
     )
 
 
 class GPUStorageViewSchema(ObjectViewSchema):
-    """A storage, and who has it mounted."""
+    """A storage and the unit that mounts it."""
 
     name = fields.String(attribute="metadata.name", required=True)
     namespace = fields.String(attribute="metadata.namespace", required=True)
     uid = fields.String(attribute="metadata.uid", required=True)
     labels = CallerLabels()
-    size = fields.String(attribute="spec.size", metadata={"description": "How much it shall hold."})
+    size = fields.String(attribute="spec.size", metadata={"description": "The requested size."})
     storage_class_name = fields.String(attribute="spec.storage_class_name")
     prepare = fields.Nested(PrepareSchema, attribute="spec.prepare")
     accessor = fields.Nested(AccessorSchema, attribute="spec.accessor")
     phase = fields.String(attribute="status.phase")
     claim_name = fields.String(attribute="status.claim_name")
     capacity = fields.String(
-        attribute="status.capacity", metadata={"description": "How much the volume holds now."}
+        attribute="status.capacity", metadata={"description": "The current size of the volume."}
     )
     prepare_status = fields.Nested(PrepareStatusSchema, attribute="status.prepare")
     accessor_status = fields.Nested(AccessorStatusSchema, attribute="status.accessor")
     mounted_by = fields.String(
-        attribute="status.mounted_by", metadata={"description": "The unit that has it mounted."}
+        attribute="status.mounted_by", metadata={"description": "The unit that mounts the storage."}
     )
     observed_generation = ObservedGeneration()
     last_sync_time = Timestamp("status.last_sync_time")
@@ -188,7 +191,7 @@ class GPUStorageAnswerSchema(Schema):
 
 
 class GPUStorageListAnswerSchema(Schema):
-    """The envelope of some storages."""
+    """The envelope of a page of storages."""
 
     data = fields.List(fields.Nested(GPUStorageViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)

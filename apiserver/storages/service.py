@@ -49,10 +49,10 @@ class StorageService:
             return await self._creator.create(command, lambda: spec)
         body = {"metadata": storage_metadata(command), "spec": msgspec.to_builtins(spec)}
         try:
-            made = await self._cluster.create(GPU_STORAGES, self._namespace, body)
+            storage = await self._cluster.create(GPU_STORAGES, self._namespace, body)
         except kube_errors.AlreadyExistsError:
             raise name_exists_error(GPU_STORAGES, command.name) from None
-        return OperationResult(made, ResultKind.NEW)
+        return OperationResult(storage, ResultKind.NEW)
 
     async def list(self, query: ListStorages) -> Page[GPUStorage]:
         """Return one page of storages; ContinueTokenExpiredError."""
@@ -71,8 +71,8 @@ class StorageService:
         """Write the given fields; PreconditionFailedError if the caller saw another revision."""
         while True:
             storage = await self.get(command.name)
-            seen = command.if_match
-            if seen is not None and revision_of(storage.metadata) not in seen:
+            if_match = command.if_match
+            if if_match is not None and revision_of(storage.metadata) not in if_match:
                 raise PreconditionFailedError("the storage has changed since it was read")
             require_no_shrink(storage, command.size)
             if is_growing(storage, command.size):
@@ -83,13 +83,13 @@ class StorageService:
 
     async def recover(self, name: str) -> GPUStorage:
         """Request another prepare after a failed one; NotFoundError, ConflictError."""
-        request = self._make_id()
+        recovery_id = self._make_id()
         while True:
             storage = await self.get(name)
             require_recoverable(storage)
-            asked = await self._patch(name, recovery_patch(storage, request))
-            if asked is not None:
-                return asked
+            patched = await self._patch(name, recovery_patch(storage, recovery_id))
+            if patched is not None:
+                return patched
 
     async def delete(self, name: str) -> None:
         """Delete the storage at a version at which it is not mounted; ConflictError if it is."""
@@ -97,9 +97,11 @@ class StorageService:
             storage = await self.get(name)
             require_unmounted(storage)
             meta = storage.metadata
-            condition = {"uid": meta.uid, "resource_version": meta.resource_version}
+            preconditions = {"uid": meta.uid, "resource_version": meta.resource_version}
             try:
-                return await self._cluster.delete(GPU_STORAGES, self._namespace, name, **condition)
+                return await self._cluster.delete(
+                    GPU_STORAGES, self._namespace, name, **preconditions
+                )
             except kube_errors.ConflictError:
                 continue  # perhaps it was locked: read again
             except kube_errors.NotFoundError:
@@ -117,8 +119,10 @@ class StorageService:
     async def _require_expansion(self, storage: GPUStorage) -> None:
         name = storage.status.storage_class_name or storage.spec.storage_class_name
         if is_expansion_forbidden(name, await self._cluster.list_storage_classes()):
-            chosen = f"its class {name!r}" if name else "the default class of the cluster"
-            raise ConflictError(f"the storage cannot grow: {chosen} does not allow it")
+            storage_class = f"StorageClass {name!r}" if name else "the default StorageClass"
+            raise ConflictError(
+                f"the storage cannot grow: {storage_class} does not allow expansion"
+            )
 
 
 def storage_spec(command: CreateStorage) -> GPUStorageSpec:
@@ -140,7 +144,7 @@ def require_unmounted(storage: GPUStorage) -> None:
     """Raise ConflictError while a unit holds the lock; the lock of a prepare does not count."""
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is not None and not lock.prepare:
-        raise ConflictError(f"the storage is mounted by {lock.holder_text}; delete that first")
+        raise ConflictError(f"the storage is in use by {lock.holder_text}; delete that first")
 
 
 def storage_not_found_error(name: str) -> NotFoundError:

@@ -24,7 +24,7 @@ from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID_ANNOTATION
 from tests.unit.apiserver.field_errors import field_errors
 
 LEAST = {"name": "data", "size": "1Gi"}
-NAME = "cannot be changed: make another storage, prepared from this one"
+NAME = "cannot be changed; create another storage, prepared from this one"
 
 
 def test_a_storage_is_read() -> None:
@@ -66,14 +66,14 @@ def test_a_copy_is_read() -> None:
         ({"operationID": None}, {"operationID": "must not be null"}),
         ({"storageClassName": "A b"}, {"storageClassName"}),
         ({"storageClassName": None}, {"storageClassName": "must not be null"}),
-        ({"prepare": {}}, {"prepare": "give either fromImage or fromStorageName"}),
+        ({"prepare": {}}, {"prepare": "must have either fromImage or fromStorageName"}),
         (
             {"prepare": {"fromImage": "a", "fromStorageName": "b"}},
-            {"prepare": "give either fromImage or fromStorageName"},
+            {"prepare": "must have either fromImage or fromStorageName"},
         ),
         (
             {"prepare": {"fromStorageName": "b", "args": ["x"]}},
-            {"prepare": "command and args go with fromImage"},
+            {"prepare": "command and args require fromImage"},
         ),
         ({"prepare": {"fromStorageName": "data"}}, {"prepare.fromStorageName"}),
         ({"prepare": {"fromImage": "a b"}}, {"prepare.fromImage"}),
@@ -114,7 +114,7 @@ def test_a_storage_change_is_read() -> None:
         ({"storageClassName": "fast"}, {"storageClassName": NAME}),
         (
             {"prepare": {"fromImage": "b"}},
-            {"prepare": "cannot be changed: a storage is filled once; make another storage"},
+            {"prepare": "cannot be changed: a storage is prepared once; create another storage"},
         ),
         ({"size": None}, {"size": "must not be null"}),
         ({"operationID": "x"}, {"operationID": "there is no such field"}),

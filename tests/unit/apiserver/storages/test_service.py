@@ -209,7 +209,7 @@ async def test_a_storage_that_is_mounted_is_not_deleted(lock: str | None, is_ref
     api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: lock})
     delete = api.replicas[0].storages.delete("data")
     if is_refused:
-        with pytest.raises(ConflictError, match="mounted by"):
+        with pytest.raises(ConflictError, match="in use by"):
             await api.run(delete)
     else:
         await api.run(delete)
@@ -240,10 +240,10 @@ async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) 
 @pytest.mark.parametrize(
     ("prepare", "status", "said"),
     [
-        (None, {}, "not prepared by anything"),
-        (FILLED_BY, {}, "it is Pending"),
-        (FILLED_BY, {"prepare": {"phase": "Running"}}, "it is Running"),
-        (FILLED_BY, {"prepare": {"phase": "Succeeded"}}, "it is Succeeded"),
+        (None, {}, "has no prepare"),
+        (FILLED_BY, {}, "is Pending"),
+        (FILLED_BY, {"prepare": {"phase": "Running"}}, "is Running"),
+        (FILLED_BY, {"prepare": {"phase": "Succeeded"}}, "is Succeeded"),
     ],
 )
 async def test_only_a_failed_prepare_is_recovered(
@@ -281,7 +281,7 @@ async def test_a_prepare_that_failed_again_can_be_recovered_again() -> None:
     api.patch_storage_metadata("data", annotations={RECOVER_ANNOTATION: "first"})
     asked = await api.run(api.replicas[0].storages.recover("data"))
     assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
-    with pytest.raises(ConflictError, match="under way"):
+    with pytest.raises(ConflictError, match="already requested"):
         await api.run(api.replicas[0].storages.recover("data"))
 
 
