@@ -14,7 +14,7 @@ from shared.v1alpha1.template import WorkloadTemplate
 
 @dataclass(frozen=True, slots=True)
 class CreateFunction:
-    """Create a function; None takes the default."""
+    """Create a function; None means the default."""
 
     operation_type: ClassVar[OperationType] = OperationType.CREATE_FUNCTION
 
@@ -38,7 +38,7 @@ class CreateFunction:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFunction:
-    """New values of a function by field; None brings back the default.
+    """New values of a function by field; None restores the default.
 
     `if_match`: the accepted revisions of the function; None accepts every one.
     """
@@ -49,7 +49,7 @@ class ChangeFunction:
 
 
 class QueuedWorkPolicy(StrEnum):
-    """What becomes of the queued work of a function that is deleted."""
+    """What to do with the queued work of a function that is deleted."""
 
     DRAIN = wellknown.ON_DELETE_DRAIN
     PURGE = wellknown.ON_DELETE_PURGE
@@ -65,7 +65,7 @@ class DeleteFunction:
 
 @dataclass(frozen=True, slots=True)
 class ListFunctions:
-    """Which functions, and how many at a time."""
+    """A query for one page of functions."""
 
     phase: str = ""
     limit: int = 100

@@ -44,7 +44,7 @@ JOB: Final = examples.job_response(
 FUNCTION_BUSY: Final = error_doc(
     ConflictError(
         "the function 'echo' has 3 queued or running invocations; "
-        "give drain=true to finish them, or purge=true to cancel them"
+        "set drain=true to finish them, or purge=true to cancel them"
     )
 )
 CREATE: Final = {

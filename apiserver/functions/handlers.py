@@ -42,17 +42,21 @@ _DELETE_QUERY: Final = DeleteFunctionQuerySchema()
 
 @documented(
     _TAG,
-    "Make a function, whose workers follow its queue",
-    ResponseDoc(201, "Made.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.LOCATION,)),
+    "Create a function, whose number of workers follows its queue",
+    ResponseDoc(201, "Created.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.LOCATION,)),
     ResponseDoc(
         200,
-        "The operation was done before; `deleted` where its function is gone since.",
+        "An earlier request created the function; `deleted` is true if it no longer exists.",
         FunctionAnswerSchema,
         examples.FUNCTION,
         (hdrs.LOCATION,),
     ),
     ResponseDoc(
-        202, "Not finished yet: see the job.", JobAnswerSchema, examples.JOB, (hdrs.LOCATION,)
+        202,
+        "Not finished yet; `Location` is the path of the job.",
+        JobAnswerSchema,
+        examples.JOB,
+        (hdrs.LOCATION,),
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.OPERATION_CONFLICT,
@@ -62,24 +66,24 @@ _DELETE_QUERY: Final = DeleteFunctionQuerySchema()
     body=JsonBodyDoc(_CREATE_SCHEMA, examples.CREATE),
 )
 async def create_function(request: web.Request) -> web.Response:
-    """Make a function."""
+    """Create a function."""
     service = keys.required_service(request, FUNCTIONS)
     command = await read_json_body(request, _CREATE_SCHEMA)
-    accepted = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
-    return operations_responses.created(accepted, _VIEW_SCHEMA, paths.function_path(command.name))
+    result = await request.app[keys.BACKGROUND_TASKS].finish(service.create(command))
+    return operations_responses.created(result, _VIEW_SCHEMA, paths.function_path(command.name))
 
 
 @documented(
     _TAG,
     "List functions",
-    ResponseDoc(200, "A part of the list.", FunctionListAnswerSchema, examples.FUNCTIONS),
+    ResponseDoc(200, "One page of the list.", FunctionListAnswerSchema, examples.FUNCTIONS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=_LIST_QUERY,
 )
 async def list_functions(request: web.Request) -> web.Response:
-    """Show a part of the functions."""
+    """Return one page of the functions."""
     service = keys.required_service(request, FUNCTIONS)
     page = await service.list(read_query(request, _LIST_QUERY))
     return http_responses.page(
@@ -97,7 +101,7 @@ async def list_functions(request: web.Request) -> web.Response:
     path=_NAME_PARAMETER,
 )
 async def get_function(request: web.Request) -> web.Response:
-    """Show a function."""
+    """Return a function."""
     service, name = keys.required_service(request, FUNCTIONS), path_name(request)
     require_no_query(request)
     return _function_response(await service.get(name))
@@ -107,7 +111,7 @@ async def get_function(request: web.Request) -> web.Response:
     _TAG,
     "Change a function",
     ResponseDoc(
-        200, "The function as it is now.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.ETAG,)
+        200, "The changed function.", FunctionAnswerSchema, examples.FUNCTION, (hdrs.ETAG,)
     ),
     *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
@@ -119,10 +123,10 @@ async def get_function(request: web.Request) -> web.Response:
     conditional=True,
 )
 async def change_function(request: web.Request) -> web.Response:
-    """Change what the request names of a function."""
+    """Change the given fields of a function."""
     service, name = keys.required_service(request, FUNCTIONS), path_name(request)
-    given = await read_json_body(request, _CHANGE_SCHEMA)
-    command = replace(given, name=name, if_match=parse_if_match(request))
+    changes = await read_json_body(request, _CHANGE_SCHEMA)
+    command = replace(changes, name=name, if_match=parse_if_match(request))
     return _function_response(
         await request.app[keys.BACKGROUND_TASKS].finish(service.change(command))
     )
@@ -131,8 +135,13 @@ async def change_function(request: web.Request) -> web.Response:
 @documented(
     _TAG,
     "Delete a function; its queued work is finished (drain) or cancelled (purge) first",
-    ResponseDoc(204, "It is gone."),
-    ResponseDoc(202, "Its work is being settled.", FunctionAnswerSchema, examples.FUNCTION),
+    ResponseDoc(204, "It is deleted."),
+    ResponseDoc(
+        202,
+        "It is being deleted, while its work is finished or cancelled.",
+        FunctionAnswerSchema,
+        examples.FUNCTION,
+    ),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
     examples.FUNCTION_BUSY,
@@ -144,8 +153,8 @@ async def delete_function(request: web.Request) -> web.Response:
     """Delete a function."""
     service, name = keys.required_service(request, FUNCTIONS), path_name(request)
     command = replace(read_query(request, _DELETE_QUERY), name=name)
-    left = await request.app[keys.BACKGROUND_TASKS].finish(service.delete(command))
-    return http_responses.no_content() if left is None else _function_response(left, 202)
+    function = await request.app[keys.BACKGROUND_TASKS].finish(service.delete(command))
+    return http_responses.no_content() if function is None else _function_response(function, 202)
 
 
 def _function_response(function: Function, status: int = 200) -> web.Response:

@@ -17,7 +17,7 @@ _ALL_FUNCTIONS_KEY: Final = ""
 
 
 class FunctionLookup:
-    """Looks functions up, at most five seconds old; absent ones are not cached."""
+    """A cache of functions, at most five seconds old; absent functions are not cached."""
 
     def __init__(self, objects: ObjectClient, namespace: str, clock: Clock) -> None:
         self._objects = objects
@@ -45,10 +45,10 @@ class FunctionLookup:
 
     async def require_unchanged(self, function: Function) -> None:
         """Raise NotFoundError or ConflictError if the function was deleted or recreated."""
-        now = await self.get_accepting(function.metadata.name)
-        if now.metadata.uid != function.metadata.uid:
+        current = await self.get_accepting(function.metadata.name)
+        if current.metadata.uid != function.metadata.uid:
             raise ConflictError(
-                f"the function {function.metadata.name!r} was deleted and made anew meanwhile; "
+                f"the function {function.metadata.name!r} was deleted and created again; "
                 "send the invocation again"
             )
 
@@ -57,20 +57,20 @@ class FunctionLookup:
 
         The list of functions is cached; a function that is not in it may be new and is read.
         """
-        known = await self._uids.get(_ALL_FUNCTIONS_KEY, self._list_uids)
-        if function_name in known:
-            return known[function_name]
+        uids = await self._uids.get(_ALL_FUNCTIONS_KEY, self._list_uids)
+        if function_name in uids:
+            return uids[function_name]
         try:
             return (await self.get(function_name)).metadata.uid
         except NotFoundError:
             return None
 
     async def _list_uids(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        uids: dict[str, str] = {}
         selection = ListOptions(limit=PAGE_SIZE, from_cache=True)
         while True:
             page = await self._objects.list(FUNCTIONS, self._namespace, selection)
-            found |= {each.metadata.name: each.metadata.uid for each in page.items}
+            uids |= {item.metadata.name: item.metadata.uid for item in page.items}
             if not page.continue_token:
-                return found
+                return uids
             selection = ListOptions(limit=PAGE_SIZE, continue_token=page.continue_token)

@@ -18,21 +18,21 @@ def require_valid_function(name: str, spec: FunctionSpec, retention_seconds: flo
 
 
 def function_problems(spec: FunctionSpec, retention_seconds: float) -> Iterator[Problem]:
-    """Yield the problems of fields that do not fit together."""
+    """Yield the problems of fields that conflict with each other or with the retention."""
     if spec.storage_mounts and spec.max_workers != 1:
         names = ", ".join(mount.name for mount in spec.storage_mounts)
-        message = "is possible only where maxWorkers is 1: one unit at a time has a storage"
+        message = "requires maxWorkers 1: only one unit at a time can mount a storage"
         yield Problem("spec.storageMounts", names, message)
     if spec.min_workers > spec.max_workers:
         message = f"is above maxWorkers, which is {spec.max_workers}"
         yield Problem("spec.minWorkers", str(spec.min_workers), message)
     if spec.ttl_seconds >= retention_seconds:
-        message = f"is not below the retention of records, which is {retention_seconds:g} s"
+        message = f"is not below the record retention, which is {retention_seconds:g} s"
         yield Problem("spec.ttlSeconds", str(spec.ttl_seconds), message)
 
 
 def worker_problems(name: str, spec: FunctionSpec) -> Iterator[Problem]:
-    """Yield the problems of the units that would be its workers, by field of the function."""
+    """Yield the problems of the workers of the function, by field of the function."""
     unit = GPUUnitSpec(
         spec_name=spec.spec_name,
         image=spec.image,

@@ -48,34 +48,35 @@ def _bounded_integer(minimum: int, maximum: int, description: str, **options: An
 
 
 class _FunctionSchema(RequestSchema[C]):
-    """The settings of a function; with `is_nullable` null brings back the default."""
+    """The settings of a function; with `is_nullable` null restores the default."""
 
     is_nullable: ClassVar[bool] = False
 
     template = StrictNested(TemplateSchema)
     storage_mounts = StorageMountsField()
-    min_workers = _bounded_integer(0, MAX_WORKERS, "Workers that are kept without need; default 0.")
-    max_workers = _bounded_integer(1, MAX_WORKERS, "Workers that there are at most; default 1.")
-    concurrency = _bounded_integer(1, 1000, "Invocations that a worker runs at once; default 1.")
+    min_workers = _bounded_integer(0, MAX_WORKERS, "The minimum number of workers; default 0.")
+    max_workers = _bounded_integer(1, MAX_WORKERS, "The maximum number of workers; default 1.")
+    concurrency = _bounded_integer(1, 1000, "Invocations per worker at the same time; default 1.")
     target_backlog = _bounded_integer(
-        1, MAX_INT32, "Queued and running a slot before another worker starts; default 1."
+        1, MAX_INT32, "The target of queued and running invocations per slot; default 1."
     )
     idle_timeout_seconds = _bounded_integer(
-        0, MAX_INT32, "How long a worker stays without need; default 300."
+        0, MAX_INT32, "Seconds until an idle worker is deleted; default 300."
     )
     timeout_seconds = _bounded_integer(
-        1, MAX_TIMEOUT_SECONDS, "How long one run may take; default 300."
+        1, MAX_TIMEOUT_SECONDS, "The maximum seconds of one attempt; default 300."
     )
     ttl_seconds = _bounded_integer(
         1,
         MAX_INT32,
-        "From accepted to final at most, below the retention of records; default 3600.",
+        "The maximum seconds from acceptance to the final state, below the record retention; "
+        "default 3600.",
     )
     max_attempts = _bounded_integer(
-        1, MAX_INT32, "How often an invocation is tried at most; default 3."
+        1, MAX_INT32, "The maximum number of attempts of a run; default 3."
     )
     max_queued = _bounded_integer(
-        1, MAX_INT32, "How many invocations may be queued; default 10000."
+        1, MAX_INT32, "The maximum number of queued invocations; default 10000."
     )
     framework = StrictNested(FrameworkSchema)
 
@@ -86,7 +87,7 @@ class _FunctionSchema(RequestSchema[C]):
 
 
 class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
-    """Make a function, whose workers follow its queue."""
+    """A request that creates a function."""
 
     operation_id = OperationID(required=True)
     name = FunctionName(required=True)
@@ -99,12 +100,12 @@ class CreateFunctionSchema(_FunctionSchema[CreateFunction]):
 
 
 class ChangeFunctionSchema(_FunctionSchema[ChangeFunction]):
-    """What is left out stays; an object replaces the stored one as a whole; null is the default."""
+    """A change of a function: absent fields stay, objects are replaced, null is the default."""
 
     is_nullable = True
     unsupported_fields: ClassVar[Mapping[str, str]] = {
-        "name": "cannot be changed: make another function",
-        "specName": "cannot be changed: make another function",
+        "name": "cannot be changed; create another function",
+        "specName": "cannot be changed; create another function",
     }
 
     image = ImageField()
@@ -139,7 +140,8 @@ class FunctionViewSchema(ObjectViewSchema):
     workers = fields.Integer(attribute="status.workers")
     ready_workers = fields.Integer(attribute="status.ready_workers")
     queued = fields.Integer(
-        attribute="status.queued", metadata={"description": "A few seconds old."}
+        attribute="status.queued",
+        metadata={"description": "The number of queued invocations, a few seconds ago."},
     )
     running = fields.Integer(attribute="status.running")
     worker_counter = fields.Integer(attribute="status.worker_counter")
@@ -160,7 +162,7 @@ class FunctionAnswerSchema(Schema):
 
 
 class FunctionListAnswerSchema(Schema):
-    """The envelope of some functions."""
+    """The envelope of a page of functions."""
 
     data = fields.List(fields.Nested(FunctionViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
@@ -192,16 +194,16 @@ class QueryFlag(StrictString):
 class DeleteFunctionQuerySchema(QuerySchema[DeleteFunction]):
     """The policy for queued work when a function is deleted."""
 
-    drain = QueryFlag("Finish it.")
-    purge = QueryFlag("Cancel it.")
+    drain = QueryFlag("Finish the queued and running invocations first.")
+    purge = QueryFlag("Cancel the queued and running invocations first.")
 
     @validates_schema
     def check_exclusive(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse drain together with purge."""
         if data.get("drain") == data.get("purge") == "true":
-            raise ValidationError({"purge": ["cannot go with drain: give one of them"]})
+            raise ValidationError({"purge": ["cannot be combined with drain: set one of them"]})
 
     def build(self, data: dict[str, Any]) -> DeleteFunction:
         """Return the command, without the name of the function."""
-        wishes = (each for each in QueuedWorkPolicy if data.get(each.value) == "true")
-        return DeleteFunction("", next(wishes, None))
+        policies = (policy for policy in QueuedWorkPolicy if data.get(policy.value) == "true")
+        return DeleteFunction("", next(policies, None))

@@ -43,12 +43,12 @@ class FunctionService:
     ) -> OperationResult[Function | DeletedObject | Operation]:
         """Create a function, once for all requests of the operation."""
 
-        def settle() -> FunctionSpec:
+        def resolve_spec() -> FunctionSpec:
             spec = function_spec(command)
             require_valid_function(command.name, spec, self._retention_seconds)
             return spec
 
-        return await self._creator.create(command, settle)
+        return await self._creator.create(command, resolve_spec)
 
     async def list(self, query: ListFunctions) -> Page[Function]:
         """Return one page of functions; ContinueTokenExpiredError."""
@@ -69,8 +69,8 @@ class FunctionService:
         """Write the given fields; PreconditionFailedError if the caller saw another revision."""
         while True:
             function = await self.get(command.name)
-            seen = command.if_match
-            if seen is not None and revision_of(function.metadata) not in seen:
+            if_match = command.if_match
+            if if_match is not None and revision_of(function.metadata) not in if_match:
                 raise PreconditionFailedError("the function has changed since it was read")
             spec = changed_spec(function, command)
             require_valid_function(command.name, spec, self._retention_seconds)
@@ -83,7 +83,7 @@ class FunctionService:
                 raise function_not_found_error(command.name) from None
 
     async def delete(self, command: DeleteFunction) -> Function | None:
-        """Delete the function; returns it while its finalizer works, None once it is gone.
+        """Delete the function; return it while its finalizer runs, None once it is deleted.
 
         Invocations accepted between the count of its work and the deletion are finished, not lost.
         """
@@ -92,29 +92,29 @@ class FunctionService:
             await self._require_idle(function)
         await self._delete(function, command.on_delete or QueuedWorkPolicy.DRAIN)
         try:
-            found = await self.get(command.name)
+            current = await self.get(command.name)
         except NotFoundError:
             return None
-        return found if found.metadata.uid == function.metadata.uid else None
+        return current if current.metadata.uid == function.metadata.uid else None
 
     async def _delete(self, function: Function, on_delete: QueuedWorkPolicy) -> None:
         meta = function.metadata
-        intent = {"uid": meta.uid, "annotations": {ON_DELETE_ANNOTATION: on_delete.value}}
+        metadata = {"uid": meta.uid, "annotations": {ON_DELETE_ANNOTATION: on_delete.value}}
         try:
-            await self._objects.patch(FUNCTIONS, self._namespace, meta.name, {"metadata": intent})
+            await self._objects.patch(FUNCTIONS, self._namespace, meta.name, {"metadata": metadata})
             await self._objects.delete(FUNCTIONS, self._namespace, meta.name, uid=meta.uid)
         except kube_errors.ConflictError:
-            raise ConflictError("the function was made anew meanwhile; look at it") from None
+            raise ConflictError("the function was created again; read it first") from None
         except kube_errors.NotFoundError:
             return  # deleted by another request, or its finalizer is done
 
     async def _require_idle(self, function: Function) -> None:
         name = function.metadata.name
-        held = await self._call_queue.count_unfinished(name)
-        if held:
+        unfinished = await self._call_queue.count_unfinished(name)
+        if unfinished:
             raise ConflictError(
-                f"the function {name!r} has {held} queued or running invocations; "
-                "give drain=true to finish them, or purge=true to cancel them"
+                f"the function {name!r} has {unfinished} queued or running invocations; "
+                "set drain=true to finish them, or purge=true to cancel them"
             )
 
 
