@@ -77,9 +77,9 @@ class InvocationAcceptor:
         await self._require_capacity(function, command)
         inline_bytes = await self._record_space.reserve_inline_bytes()
         name = request_object_name(function.metadata.uid, invocation_id)
-        still_there = partial(self._function_lookup.require_unchanged, function)
+        require_unchanged = partial(self._function_lookup.require_unchanged, function)
         payload = await self._payload_uploader.receive(
-            command.function_name, name, chunks, still_there
+            command.function_name, name, chunks, require_unchanged
         )
         return Submission(function, invocation_id, command, payload, inline_bytes)
 
@@ -109,10 +109,10 @@ class InvocationAcceptor:
     async def _accept(self, submission: Submission) -> Acceptance:
         record = new_record(submission, now_ms(self._clock))
         try:
-            placed = await self._write_record(submission, record)
-            if isinstance(placed, StoredRecord):
-                return replay_acceptance(submission, placed, record.hash)
-            await self._publish_call(submission, record, placed)
+            written = await self._write_record(submission, record)
+            if isinstance(written, StoredRecord):
+                return replay_acceptance(submission, written, record.hash)
+            await self._publish_call(submission, record, written)
         except QueueError as error:
             raise submission_error(submission, error) from error
         return Acceptance(invocation_of(submission, record), is_new=True)
@@ -126,10 +126,10 @@ class InvocationAcceptor:
             try:
                 return await self._queue.records.put(submission.key, record, revision)
             except RecordConflictError:
-                kept = await self._queue.records.find(submission.key)
-            if kept is not None and is_record_of(kept, submission.function):
-                return kept
-            revision = 0 if kept is None else await self._finish_orphaned_record(submission, kept)
+                stored = await self._queue.records.find(submission.key)
+            if stored is not None and is_record_of(stored, submission.function):
+                return stored
+            revision = await self._finish_orphaned_record(submission, stored) if stored else 0
 
     async def _finish_orphaned_record(
         self, submission: Submission, stored_record: StoredRecord
@@ -146,12 +146,12 @@ class InvocationAcceptor:
                 )
                 self._metrics.count_finished(submission.command.function_name, record.state)
                 stored_record = StoredRecord(record, revision)
-            settled = await publish_outcome(
+            published = await publish_outcome(
                 self._queue, invocation_of(submission, record), stored_record.revision
             )
         except RecordConflictError:
-            return 0  # another process changed it: look again
-        return settled.revision
+            return 0  # another process changed it: read it again
+        return published.revision
 
     async def _publish_call(
         self, submission: Submission, record: InvocationRecord, revision: int
@@ -160,12 +160,12 @@ class InvocationAcceptor:
         call = call_message(submission.command.function_name, submission.invocation_id, record)
         try:
             await self._queue.calls.publish(call)
-        except QueueRejectedError as refusal:
-            await self._retract_record(submission, revision, refusal)
+        except QueueRejectedError as error:
+            await self._retract_record(submission, revision, error)
         except QueueError as error:
             raise acceptance_unknown_error(
                 submission.invocation_id
-            ) from error  # recorded: the sweep goes on
+            ) from error  # recorded: the sweep continues
 
     async def _retract_record(
         self, submission: Submission, revision: int, queue_error: QueueRejectedError
@@ -180,25 +180,25 @@ class InvocationAcceptor:
         raise queue_error
 
     async def _require_capacity(self, function: Function, command: Invoke) -> None:
-        """Raise QueueFullError without room, except for an invocation that is recorded already."""
-        refusal = await self._capacity_error(function)
-        if refusal is None:
+        """Raise QueueFullError without room, except for an invocation that is already recorded."""
+        capacity_error = await self._capacity_error(function)
+        if capacity_error is None:
             return
-        kept = None
+        stored = None
         if command.invocation_id is not None:
             key = record_key(command.function_name, command.invocation_id)
-            kept = await self._queue.records.find(key)
-        if kept is None or not is_record_of(kept, function):
-            raise refusal
+            stored = await self._queue.records.find(key)
+        if stored is None or not is_record_of(stored, function):
+            raise capacity_error
 
     async def _capacity_error(self, function: Function) -> QueueFullError | None:
-        """Return why nothing more can be queued; None if there is room."""
+        """Return the error for a full queue or full records; None if there is room."""
         if not await self._queue_depth.has_room(function):
             return queue_full_error(function)
         return None if await self._record_space.has_space() else records_full_error()
 
     async def _discard_payload(self, submission: Submission) -> None:
-        """Delete a payload that is in no record; one that stays is deleted by its age."""
+        """Delete a payload that no record names; if that fails, it is deleted when it expires."""
         name = submission.payload.body.object_name
         if not name:
             return

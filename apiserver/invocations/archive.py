@@ -8,7 +8,7 @@ from shared.invocation.record import InvocationRecord
 
 
 class ArchiveError(Exception):
-    """The result store does not answer; the text is for operators."""
+    """The result store does not respond; the text is for operators."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

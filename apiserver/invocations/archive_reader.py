@@ -20,7 +20,7 @@ from shared.clock import Clock
 from shared.invocation.state import FINAL_STATES
 from shared.time import now_ms
 
-MAX_TIMESTAMP_MS: Final = 2**42  # milliseconds: long after all of this
+MAX_TIMESTAMP_MS: Final = 2**42  # in the year 2109
 _TOKEN_PREFIX: Final = "a1."  # noqa: S105
 
 
@@ -34,11 +34,12 @@ class ArchiveReader:
 
     async def list_invocations(self, query: ListInvocations) -> Page[Invocation]:
         """Return one page of outcomes by their end, newest first."""
-        found = await self._list(query)
+        outcomes = await self._list(query)
         items = tuple(
-            Invocation(each.function_name, each.invocation_id, each.record) for each in found
+            Invocation(item.function_name, item.invocation_id, item.record) for item in outcomes
         )
-        return Page(items, encode_token(found[-1].cursor) if len(found) == query.limit else "")
+        is_full = len(outcomes) == query.limit
+        return Page(items, encode_token(outcomes[-1].cursor) if is_full else "")
 
     def first_token(self, query: ListInvocations) -> str:
         """Return the `continue` of the first page after the queue; empty if nothing can match."""
@@ -56,22 +57,22 @@ class ArchiveReader:
 
     async def _list(self, query: ListInvocations) -> tuple[ArchivedOutcome, ...]:
         until = MAX_TIMESTAMP_MS if query.until is None else round(query.until.timestamp() * 1000)
-        below = min(ArchiveCursor(until), decode_token(query.continue_token))
-        wanted = ArchiveQuery(
-            before=below,
+        before = min(ArchiveCursor(until), decode_token(query.continue_token))
+        archive_query = ArchiveQuery(
+            before=before,
             function_name=query.function_name,
             state=query.state.value if query.state else "",
             since=query.since,
             limit=query.limit,
         )
         try:
-            return await self.archive.list(wanted)
+            return await self.archive.list(archive_query)
         except ArchiveError as error:
             raise archive_unavailable_error() from error
 
 
 def is_archive_token(continue_token: str) -> bool:
-    """Return whether a `continue` is of the archive."""
+    """Return whether a `continue` belongs to the archive."""
     return continue_token.startswith(_TOKEN_PREFIX)
 
 
@@ -90,16 +91,16 @@ def decode_token(continue_token: str) -> ArchiveCursor:
     text = continue_token.removeprefix(_TOKEN_PREFIX)
     try:
         content = base64.b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
-        place = ArchiveCursor(*msgspec.json.decode(content, type=tuple[int, str, str, int]))
+        cursor = ArchiveCursor(*msgspec.json.decode(content, type=tuple[int, str, str, int]))
     except (ValueError, msgspec.DecodeError):
-        place = ArchiveCursor(-1)
+        cursor = ArchiveCursor(-1)
     if (
-        not 0 <= place.finished_at <= MAX_TIMESTAMP_MS
-        or "\0" in place.function_uid + place.invocation_id
+        not 0 <= cursor.finished_at <= MAX_TIMESTAMP_MS
+        or "\0" in cursor.function_uid + cursor.invocation_id
     ):
         problem = ErrorDetail("query.continue", "is not a `meta.continue` of this list")
-        raise InvalidRequestError("the query cannot be used", details=(problem,))
-    return place
+        raise InvalidRequestError("the query is invalid; see the details", details=(problem,))
+    return cursor
 
 
 def archive_unavailable_error() -> ServiceUnavailableError:

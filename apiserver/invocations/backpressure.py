@@ -12,13 +12,13 @@ from shared.v1alpha1.function import Function
 
 QUEUE_CACHE_SECONDS: Final = 1.0
 RECORDS_CACHE_SECONDS: Final = 1.0
-# A record grows until it is final. In a full bucket no invocation could run, end or be cancelled,
-# so the rest is kept for those that were accepted.
+# A record grows until it is final. In a full bucket no invocation could run, end or be cancelled:
+# the remaining space is reserved for accepted invocations.
 MAX_FILL_RATIO: Final = 0.8
-# By how much, with a result of MIN_INLINE_BYTES and the headers of a response.
+# The growth of a record with a result of MIN_INLINE_BYTES and the headers of a response.
 RECORD_GROWTH_BYTES: Final = 8 * 1024
-# Who comes early gets a larger share than those after it, 1/1 + 1/2 + 1/3 ... parts together; with
-# so many parts all that may ever be accepted have room, also if each takes its whole share.
+# Earlier records get a larger share than later ones, 1/1 + 1/2 + 1/3 ... parts in total. With this
+# number of parts all accepted records have room, even if each uses its whole share.
 SHARE_DIVISOR: Final = 24
 
 _ALL_RECORDS_KEY: Final = ""
@@ -41,14 +41,14 @@ class QueueDepth:
 
 def queue_full_error(function: Function) -> QueueFullError:
     """Return the error for a full queue of a function."""
-    name, most = function.metadata.name, function.spec.max_queued
-    message = f"the function {name!r} has {most} queued invocations, which is its maxQueued"
+    name, max_queued = function.metadata.name, function.spec.max_queued
+    message = f"the function {name!r} has {max_queued} queued invocations, which is its maxQueued"
     return QueueFullError(message, retry_after=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCapacity:
-    """The bytes that records take and may take (0 is no limit), and how many are not final."""
+    """The used and maximum bytes of records (0 is no limit), and the number of open records."""
 
     used_bytes: int
     max_bytes: int
@@ -70,7 +70,7 @@ def has_space(capacity: RecordCapacity) -> bool:
 
 
 def max_inline_bytes(capacity: RecordCapacity) -> int:
-    """Return how many bytes of result the next record may hold, if all records use their share."""
+    """Return the maximum bytes of a result in the next record, if all records use their share."""
     if not capacity.max_bytes:
         return DEFAULT_INLINE_BYTES
     share = capacity.free_bytes / (capacity.open_records + 1) / SHARE_DIVISOR / _BASE64_RATIO
@@ -90,29 +90,29 @@ class RecordSpace:
         return has_space(await self._current_capacity())
 
     async def reserve_inline_bytes(self) -> int:
-        """Reserve space for one more record; return how many bytes of result it may hold."""
+        """Reserve space for one more record; return the maximum bytes of a result in it."""
         share = max_inline_bytes(await self._current_capacity())
         self._reservations += 1
         return share
 
     async def _current_capacity(self) -> RecordCapacity:
         """Return the capacity as it was last read, with the reservations since then."""
-        seen = await self._capacities.get(_ALL_RECORDS_KEY, self._read_capacity)
+        capacity = await self._capacities.get(_ALL_RECORDS_KEY, self._read_capacity)
         return RecordCapacity(
-            seen.used_bytes, seen.max_bytes, seen.open_records + self._reservations
+            capacity.used_bytes, capacity.max_bytes, capacity.open_records + self._reservations
         )
 
     async def _read_capacity(self) -> RecordCapacity:
-        extent = await self._queue.records.storage_usage()
-        held = await self._queue.calls.count_all_unfinished()
+        usage = await self._queue.records.storage_usage()
+        open_records = await self._queue.calls.count_all_unfinished()
         self._reservations = 0
-        return RecordCapacity(extent.used_bytes, extent.max_bytes, held)
+        return RecordCapacity(usage.used_bytes, usage.max_bytes, open_records)
 
 
 def records_full_error() -> QueueFullError:
     """Return the error for a record without space."""
     return QueueFullError(
-        "the records of invocations have no room for more; they are kept for "
-        "nats.limits.recordRetention, and may take nats.limits.maxStreamBytes",
+        "there is no space for more records of invocations; records are kept for "
+        "nats.limits.recordRetention, and may use nats.limits.maxStreamBytes",
         retry_after=10,
     )

@@ -1,4 +1,4 @@
-"""GET the body of a result."""
+"""The route of the body of a result."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ from apiserver.invocations.schemas import BINARY_CONTENT_TYPE
 from apiserver.nats.errors import QueueError
 
 MAX_STREAM_SECONDS: Final = 300.0
-# What a function answers is of a stranger: no browser may take it for a page of ours.
+# The result of a function is untrusted: a browser must not show it as a page of this API.
 SANDBOX_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     hdrs.CONTENT_DISPOSITION: "attachment",
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @documented(
     "invocations",
-    "The body of a result as the function gave it, however large",
+    "Stream the body of a result, unchanged and of any size",
     ResponseDoc(200, "The body.", example="hello", media_type=BINARY_CONTENT_TYPE),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
@@ -47,22 +47,22 @@ async def get_result_body(request: web.Request) -> web.StreamResponse:
         path_function_and_invocation(request),
     )
     require_no_query(request)
-    found = await service.get_body(*ids)
-    first = await anext(found.chunks, b"")  # what fails before it can still be told
-    kind = found.content_type if is_content_type(found.content_type) else BINARY_CONTENT_TYPE
-    response = web.StreamResponse(headers={**SANDBOX_HEADERS, hdrs.CONTENT_TYPE: kind})
-    response.content_length = found.size
+    body = await service.get_body(*ids)
+    first = await anext(body.chunks, b"")  # an error before it can still be an error response
+    media_type = body.content_type if is_content_type(body.content_type) else BINARY_CONTENT_TYPE
+    response = web.StreamResponse(headers={**SANDBOX_HEADERS, hdrs.CONTENT_TYPE: media_type})
+    response.content_length = body.size
     request[DEADLINE].restart(MAX_STREAM_SECONDS)
     await response.prepare(request)
     await response.write(first)
-    await _stream_chunks(request, response, found.chunks)
+    await _stream_chunks(request, response, body.chunks)
     return response
 
 
 async def _stream_chunks(
     request: web.Request, response: web.StreamResponse, chunks: AsyncIterator[bytes]
 ) -> None:
-    """Write the chunks; if they break off, close the connection, so that the body is incomplete."""
+    """Write the chunks; close the connection after a queue error, as the body is incomplete."""
     try:
         async for chunk in chunks:
             await response.write(chunk)
@@ -72,4 +72,4 @@ async def _stream_chunks(
         response.force_close()
         request.protocol.force_close()
     except ConnectionError:
-        return  # the caller has gone
+        return  # the caller has disconnected

@@ -32,7 +32,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListInvocations:
-    """Which invocations, and how many at a time; times are for the result store only."""
+    """A query for one page of invocations; times are for the result store only."""
 
     function_name: str = ""
     state: InvocationState | None = None
@@ -44,7 +44,7 @@ class ListInvocations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListDeadLetters:
-    """Which dead letters, and how many at a time."""
+    """A query for one page of dead letters."""
 
     function_name: str = ""
     limit: int = 100

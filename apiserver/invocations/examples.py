@@ -25,16 +25,16 @@ _QUEUED: Final = InvocationRecord(
     request=InvocationRequest(),
 )
 _RUNNING: Final = transition.attempt_started(_QUEUED, "echo-7", 12, _ACCEPTED_AT + 180)
-_ANSWER: Final = InvocationResult(
+_RESULT: Final = InvocationResult(
     status_code=200,
     content_type="application/json",
     body=InvocationBody(inline=b'{"hello":"world"}', size=17),
 )
 _DEAD_LETTERED: Final = transition.dead_lettered(
-    _RUNNING, "3 attempts were used up", FailureClass.ATTEMPTS_EXHAUSTED, _ACCEPTED_AT + 9000
+    _RUNNING, "all 3 attempts failed", FailureClass.ATTEMPTS_EXHAUSTED, _ACCEPTED_AT + 9000
 )
 _DEAD_LETTER: Final = DeadLetterMessage(
-    reason="3 attempts were used up",
+    reason="all 3 attempts failed",
     failure_class=FailureClass.ATTEMPTS_EXHAUSTED.value,
     attempts=3,
     call=call_message("echo", "order-4711", _DEAD_LETTERED),
@@ -52,7 +52,7 @@ def _response(record: InvocationRecord) -> dict[str, object]:
 
 QUEUED: Final = _response(_QUEUED)
 SUCCEEDED: Final = _response(
-    transition.finished(_RUNNING, InvocationState.SUCCEEDED, _ANSWER, _ACCEPTED_AT + 420)
+    transition.finished(_RUNNING, InvocationState.SUCCEEDED, _RESULT, _ACCEPTED_AT + 420)
 )
 CANCELLED: Final = _response(transition.cancelled(_QUEUED, _ACCEPTED_AT + 90))
 CANCELLING: Final = _response(transition.cancelling(_RUNNING))
@@ -63,14 +63,14 @@ DEAD_LETTERS: Final = {
     "meta": {},
 }
 INVOCATION_CONFLICT: Final = error_doc(
-    ConflictError("invocationID 'order-4711' was used for another request")
+    ConflictError("invocationID 'order-4711' was used for a different request")
 )
 QUEUE_FULL: Final = error_doc(
     QueueFullError("the function 'echo' has 10000 queued invocations", retry_after=1)
 )
 ALREADY_FINAL: Final = error_doc(ConflictError("the invocation is already succeeded"))
 NOT_FINAL: Final = error_doc(
-    ConflictError("the invocation is running; only a final one is redriven")
+    ConflictError("the invocation is running; only a final invocation can be redriven")
 )
 INVOKE: Final = {
     "invocationID": "order-4711",

@@ -29,19 +29,19 @@ class InvocationID(StrictString):
     """The caller's name for one invocation, which is unique in its function."""
 
     def __init__(self) -> None:
-        words = "is not an invocationID: letters, digits, - and _, at most 64"
+        message = "is not an invocationID: letters, digits, - and _, at most 64"
         super().__init__(
             data_key="invocationID",
-            validate=predicate_validator(is_invocation_id, words),
+            validate=predicate_validator(is_invocation_id, message),
             metadata={
-                "description": "Your name for this invocation; repeat it, and it happens once.",
+                "description": "Your id of this invocation; a repeated request runs it only once.",
                 **INVOCATION_ID_RULES,
             },
         )
 
 
 class InvocationMode(StrictString):
-    """Whether the answer waits for the outcome."""
+    """Whether the response waits for the outcome."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -53,22 +53,25 @@ class ContentType(StrictString):
     """The media type of a payload."""
 
     def __init__(self) -> None:
-        words = "is not a media type such as application/json"
+        message = "is not a media type such as application/json"
         super().__init__(
-            validate=predicate_validator(is_content_type, words),
-            metadata={"description": "Of the payload.", "example": "application/json"},
+            validate=predicate_validator(is_content_type, message),
+            metadata={
+                "description": "The media type of the payload.",
+                "example": "application/json",
+            },
         )
 
 
 def is_content_type(text: str) -> bool:
-    """Whether `text` can stand in a Content-Type header."""
+    """Return whether `text` can be the value of a Content-Type header."""
     return (
         len(text) <= MAX_CONTENT_TYPE_LENGTH and _CONTENT_TYPE_PATTERN.fullmatch(text) is not None
     )
 
 
 class Attributes(StrictDict):
-    """Any JSON object that is small; it goes along with the payload."""
+    """A small JSON object that is passed to the function with the payload."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -83,7 +86,7 @@ class Attributes(StrictDict):
 
 
 class AttributesParameter(StrictString):
-    """Attributes in a query, where everything is text: as JSON."""
+    """Attributes as a query parameter, which holds JSON as text."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -95,24 +98,24 @@ class AttributesParameter(StrictString):
             },
         )
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        return parse_json_object(super()._deserialize(value, *rest, **more))
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return parse_json_object(super()._deserialize(value, *args, **kwargs))
 
 
 def check_attributes_size(attributes: dict[str, Any]) -> None:
-    """Refuse attributes that would not fit into a header."""
+    """Raise ValidationError for attributes that do not fit into a header."""
     if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTE_BYTES:
         raise ValidationError(f"is larger than {MAX_ATTRIBUTE_BYTES} bytes as JSON")
 
 
 class Base64Bytes(StrictString):
-    """Bytes as base64 writes them, with its padding."""
+    """Bytes as base64 with padding."""
 
     def __init__(self) -> None:
         super().__init__(metadata={"format": "byte"})
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        text = super()._deserialize(value, *rest, **more)
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, *args, **kwargs)
         try:
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
@@ -120,11 +123,11 @@ class Base64Bytes(StrictString):
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """The object that the text is; ValidationError."""
+    """Return the JSON object in the text; ValidationError."""
     try:
-        found = parse_strict_json(text)
+        value = parse_strict_json(text)
     except InvalidJsonError as error:
-        raise ValidationError(f"is not JSON that can be read: {error}") from None
-    if not isinstance(found, dict):
-        raise ValidationError("is not an object")
-    return found
+        raise ValidationError(f"is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ValidationError("is not a JSON object")
+    return value

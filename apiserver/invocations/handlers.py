@@ -62,7 +62,7 @@ _ACCEPT_RESPONSES: Final = (
     ResponseDoc(202, "Accepted.", InvocationAnswerSchema, examples.QUEUED, (hdrs.LOCATION,)),
     ResponseDoc(
         200,
-        "The outcome of a sync call, or how far an invocation is that was accepted before.",
+        "The outcome of a sync call, or the state of an invocation that was accepted before.",
         InvocationAnswerSchema,
         examples.SUCCEEDED,
         (hdrs.LOCATION,),
@@ -72,7 +72,7 @@ _ACCEPT_RESPONSES: Final = (
 
 @documented(
     _TAG,
-    "Call a function, now (sync) or whenever it has a worker (async)",
+    "Call a function, and wait for the outcome (sync) or not (async)",
     *_ACCEPT_RESPONSES,
     *failure_examples.BODY_FAILURES,
     failure_examples.NOT_FOUND,
@@ -84,14 +84,14 @@ _ACCEPT_RESPONSES: Final = (
 async def invoke_function(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is in the body."""
     acceptor = keys.required_service(request, INVOCATION_ACCEPTOR)
-    given = await read_json_body(request, _INVOKE_SCHEMA, MAX_BODY_BYTES)
-    submission = await acceptor.receive_payload(given.command, stream_bytes(given.payload))
+    invoke = await read_json_body(request, _INVOKE_SCHEMA, MAX_BODY_BYTES)
+    submission = await acceptor.receive_payload(invoke.command, stream_bytes(invoke.payload))
     return await _accept(request, acceptor, submission)
 
 
 @documented(
     _TAG,
-    "Call a function with the body as it is, of any type and up to 64 MiB",
+    "Call a function with the request body as the payload, of any type and up to 64 MiB",
     *_ACCEPT_RESPONSES,
     *failure_examples.RAW_BODY_FAILURES,
     failure_examples.NOT_FOUND,
@@ -106,9 +106,10 @@ async def invoke_function_raw(request: web.Request) -> web.Response:
     """Accept an invocation whose payload is the body itself."""
     acceptor = keys.required_service(request, INVOCATION_ACCEPTOR)
     function_name = path_function_name(request)
-    given = read_query(request, _INVOKE_RAW_QUERY)
     command = replace(
-        given, function_name=function_name, content_type=_payload_content_type(request)
+        read_query(request, _INVOKE_RAW_QUERY),
+        function_name=function_name,
+        content_type=_payload_content_type(request),
     )
     size = request.content_length
     with request.app[keys.BYTE_BUDGET].reserve(MAX_PAYLOAD_BYTES if size is None else size):
@@ -120,7 +121,7 @@ async def invoke_function_raw(request: web.Request) -> web.Response:
 
 @documented(
     _TAG,
-    "Show one invocation, if wanted only once it is final",
+    "Show one invocation; with `wait`, once it is final",
     ResponseDoc(200, "The invocation.", InvocationAnswerSchema, examples.SUCCEEDED),
     failure_examples.BAD_QUERY,
     failure_examples.NOT_FOUND,
@@ -129,27 +130,25 @@ async def invoke_function_raw(request: web.Request) -> web.Response:
     path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
 async def get_invocation(request: web.Request) -> web.Response:
-    """Show an invocation, at once or when it is final."""
+    """Return an invocation, at once or when it is final."""
     service, ids = (
         keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     seconds = read_query(request, _WAIT_QUERY)
-    found = await service.get(*ids)
-    if seconds is not None and not found.record.is_final:
-        found = await _wait_final(request, found, seconds)
-    return responses.success(invocation_view(found))
+    invocation = await service.get(*ids)
+    if seconds is not None and not invocation.record.is_final:
+        invocation = await _wait_final(request, invocation, seconds)
+    return responses.success(invocation_view(invocation))
 
 
 @documented(
     _TAG,
     "Cancel an invocation",
-    ResponseDoc(
-        200, "It was queued, and is cancelled.", InvocationAnswerSchema, examples.CANCELLED
-    ),
+    ResponseDoc(200, "It was queued and is cancelled.", InvocationAnswerSchema, examples.CANCELLED),
     ResponseDoc(
         202,
-        "It runs; its worker is told, and its result is not wanted.",
+        "It is running; its worker is notified, and its result is discarded.",
         InvocationAnswerSchema,
         examples.CANCELLING,
     ),
@@ -166,9 +165,9 @@ async def cancel_invocation(request: web.Request) -> web.Response:
         path_function_and_invocation(request),
     )
     require_no_query(request)
-    found = await request.app[keys.BACKGROUND_TASKS].finish(service.cancel(*ids))
-    status = 200 if found.record.is_final else 202
-    return responses.success(invocation_view(found), status=status)
+    invocation = await request.app[keys.BACKGROUND_TASKS].finish(service.cancel(*ids))
+    status = 200 if invocation.record.is_final else 202
+    return responses.success(invocation_view(invocation), status=status)
 
 
 @documented(
@@ -182,14 +181,14 @@ async def cancel_invocation(request: web.Request) -> web.Response:
     path=(FUNCTION_PARAMETER, INVOCATION_PARAMETER),
 )
 async def redrive_invocation(request: web.Request) -> web.Response:
-    """Begin a new run."""
+    """Start a new run of an invocation."""
     service, ids = (
         keys.required_service(request, INVOCATIONS),
         path_function_and_invocation(request),
     )
     require_no_query(request)
-    found = await request.app[keys.BACKGROUND_TASKS].finish(service.redrive(*ids))
-    return responses.success(invocation_view(found), status=202)
+    invocation = await request.app[keys.BACKGROUND_TASKS].finish(service.redrive(*ids))
+    return responses.success(invocation_view(invocation), status=202)
 
 
 @documented(
@@ -197,7 +196,7 @@ async def redrive_invocation(request: web.Request) -> web.Response:
     "List invocations by their last change, newest first",
     ResponseDoc(
         200,
-        "A part of the list; it may be short, or empty, and still have a next one.",
+        "One page of the list; a short or empty page can still have a next page.",
         InvocationListAnswerSchema,
         examples.INVOCATIONS,
     ),
@@ -206,25 +205,25 @@ async def redrive_invocation(request: web.Request) -> web.Response:
     query=_LIST_QUERY,
 )
 async def list_invocations(request: web.Request) -> web.Response:
-    """Show a part of the invocations."""
+    """Return one page of the invocations."""
     service = keys.required_service(request, INVOCATION_LISTS)
     page = await service.list_invocations(read_query(request, _LIST_QUERY))
-    return responses.page([invocation_view(each) for each in page.items], _META_SCHEMA.dump(page))
+    return responses.page([invocation_view(item) for item in page.items], _META_SCHEMA.dump(page))
 
 
 @documented(
     _TAG,
     "List dead letters, newest first",
-    ResponseDoc(200, "A part of the list.", DeadLetterListAnswerSchema, examples.DEAD_LETTERS),
+    ResponseDoc(200, "One page of the list.", DeadLetterListAnswerSchema, examples.DEAD_LETTERS),
     failure_examples.BAD_QUERY,
     *failure_examples.CLUSTER_FAILURES,
     query=_DEAD_LETTERS_QUERY,
 )
 async def list_dead_letters(request: web.Request) -> web.Response:
-    """Show a part of the dead letters."""
+    """Return one page of the dead letters."""
     service = keys.required_service(request, INVOCATION_LISTS)
     page = await service.list_dead_letters(read_query(request, _DEAD_LETTERS_QUERY))
-    return responses.page([dead_letter_view(each) for each in page.items], _META_SCHEMA.dump(page))
+    return responses.page([dead_letter_view(item) for item in page.items], _META_SCHEMA.dump(page))
 
 
 async def _accept(
@@ -232,13 +231,14 @@ async def _accept(
 ) -> web.Response:
     """Accept the invocation even if the caller disconnects; only the wait ends with it."""
     acceptance = await request.app[keys.BACKGROUND_TASKS].finish(acceptor.accept(submission))
-    found, seconds = acceptance.invocation, submission.command.wait_seconds
+    invocation, seconds = acceptance.invocation, submission.command.wait_seconds
     status = 202 if acceptance.is_new else 200
     if seconds is not None:
-        found = await _wait_final(request, found, seconds)
-        status = 200 if found.record.is_final else 202
-    place = paths.invocation_path(found.function_name, found.invocation_id)
-    return responses.success(invocation_view(found), status=status, headers={hdrs.LOCATION: place})
+        invocation = await _wait_final(request, invocation, seconds)
+        status = 200 if invocation.record.is_final else 202
+    path = paths.invocation_path(invocation.function_name, invocation.invocation_id)
+    headers = {hdrs.LOCATION: path}
+    return responses.success(invocation_view(invocation), status=status, headers=headers)
 
 
 async def _wait_final(request: web.Request, invocation: Invocation, seconds: int) -> Invocation:
@@ -251,21 +251,21 @@ async def _wait_final(request: web.Request, invocation: Invocation, seconds: int
 
 def _payload_content_type(request: web.Request) -> str:
     """Return the media type of the body; application/octet-stream for an invalid one."""
-    given = request.headers.get(hdrs.CONTENT_TYPE, "")
-    return given if is_content_type(given) else BINARY_CONTENT_TYPE
+    content_type = request.headers.get(hdrs.CONTENT_TYPE, "")
+    return content_type if is_content_type(content_type) else BINARY_CONTENT_TYPE
 
 
 def path_function_name(request: web.Request) -> str:
-    """The function in the path; one that cannot be is not found."""
+    """Return the function name in the path; NotFoundError for an invalid name."""
     function_name = request.match_info["requestID"]
     if not is_function_name(function_name):
-        raise NotFoundError("there is no function of this name, and none can have it")
+        raise NotFoundError("no such function: the name in the path is not a function name")
     return function_name
 
 
 def path_function_and_invocation(request: web.Request) -> tuple[str, str]:
-    """The function and the invocation in the path."""
+    """Return the function name and the invocation id in the path; NotFoundError."""
     invocation_id = request.match_info["invocationID"]
     if not is_invocation_id(invocation_id):
-        raise NotFoundError("there is no invocation of this id, and none can have it")
+        raise NotFoundError("no such invocation: the id in the path is not an invocationID")
     return path_function_name(request), invocation_id

@@ -1,4 +1,4 @@
-"""Headers that a caller may send along to a function."""
+"""Fields for the headers that a caller passes to a function."""
 
 import re
 from collections.abc import Iterator
@@ -49,44 +49,44 @@ _VALUE: Final = re.compile(r"([!-~]([ -~]*[!-~])?)?")
 
 
 class CallerHeaders(StringDict):
-    """Headers for the function; their names are lower case from here on."""
+    """Headers for the function; parsing converts their names to lower case."""
 
     def __init__(self) -> None:
         super().__init__(
             validate=check_headers,
             metadata={
-                "description": "Headers for the function: names are tokens, values printable "
-                f"ASCII, at most {MAX_HEADERS} and {MAX_HEADER_BYTES} bytes together."
+                "description": f"Headers for the function: at most {MAX_HEADERS}, and "
+                f"{MAX_HEADER_BYTES} bytes in total; names are tokens, values printable ASCII."
             },
         )
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> dict[str, str]:
-        given = super()._deserialize(value, *rest, **more)
-        lower = {name.lower(): each for name, each in given.items()}
-        if len(lower) != len(given):
-            raise ValidationError("has a name twice, in another case")
-        return lower
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, str]:
+        headers = super()._deserialize(value, *args, **kwargs)
+        lower_case = {name.lower(): text for name, text in headers.items()}
+        if len(lower_case) != len(headers):
+            raise ValidationError("has names that differ only in case")
+        return lower_case
 
 
 class CallerHeadersParameter(StrictString):
-    """The same in a query, where everything is text: as JSON."""
+    """Headers as a query parameter, which holds JSON as text."""
 
     def __init__(self) -> None:
         super().__init__(
             metadata={
-                "description": "Headers for the function: a JSON object of texts, as text.",
+                "description": "Headers for the function: a JSON object of strings, as text.",
                 "x-example": '{"x-tenant": "blue"}',
             },
         )
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         return _CALLER_HEADERS.deserialize(
-            parse_json_object(super()._deserialize(value, *rest, **more))
+            parse_json_object(super()._deserialize(value, *args, **kwargs))
         )
 
 
 def check_headers(headers: dict[str, str]) -> None:
-    """Refuse what would be read as something else on its way."""
+    """Raise ValidationError for headers that are invalid, reserved or too many."""
     problems: list[Any] = list(_header_problems(headers))
     if len(headers) > MAX_HEADERS:
         problems.append(f"has more than {MAX_HEADERS} headers")
@@ -101,14 +101,12 @@ _CALLER_HEADERS: Final = CallerHeaders()
 
 def _header_problems(headers: dict[str, str]) -> Iterator[ErrorDetail]:
     for name, value in headers.items():
-        place = f"[{truncate(name)!r}]"
+        field = f"[{truncate(name)!r}]"
         if not _NAME.fullmatch(name):
-            yield ErrorDetail(place, "is not the name of a header")
+            yield ErrorDetail(field, "is not a valid header name")
         elif name in RESERVED_HEADERS:
-            yield ErrorDetail(place, "is a header that only this service sets")
+            yield ErrorDetail(field, "is a header that only this service sets")
         elif name in MESSAGE_HEADERS:
-            yield ErrorDetail(place, "is a header of the connection or of the body")
+            yield ErrorDetail(field, "is a header of the connection or of the body")
         if not _VALUE.fullmatch(value):
-            yield ErrorDetail(
-                place, "has a value that is not printable ASCII without blanks around it"
-            )
+            yield ErrorDetail(field, "must be printable ASCII, without a space at either end")

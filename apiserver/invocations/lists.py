@@ -46,45 +46,51 @@ class InvocationLists:
         """List invocations by their last change, then those that only the archive has."""
         if query.since or query.until or is_archive_token(query.continue_token):
             return await self._list_archived(query)
-        found = await self._list_recent(query)
+        page = await self._list_recent(query)
         items = tuple(
-            Invocation(each.function_name, each.invocation_id, each.record) for each in found.items
+            Invocation(item.function_name, item.invocation_id, item.record) for item in page.items
         )
-        if found.continue_token or self._archive is None:
-            return Page(items, found.continue_token)
+        if page.continue_token or self._archive is None:
+            return Page(items, page.continue_token)
         return Page(items, self._archive.first_token(query))
 
     async def _list_recent(self, query: ListInvocations) -> Page[ListedRecord]:
-        async def read(below: int | None, most: int) -> HistoryPage[ListedRecord]:
-            stretch = await self._history.list_records(query.function_name, below, most)
-            uids = await self._function_uids(each.function_name for each in stretch.items)
-            wanted = (each for each in stretch.items if query.state in (None, each.record.state))
-            mine = (each for each in wanted if uids[each.function_name] == each.record.function_uid)
-            return HistoryPage(tuple(mine), stretch.next_before)
+        async def read(before: int | None, limit: int) -> HistoryPage[ListedRecord]:
+            batch = await self._history.list_records(query.function_name, before, limit)
+            uids = await self._function_uids(item.function_name for item in batch.items)
+            items = (
+                item
+                for item in batch.items
+                if query.state in (None, item.record.state)
+                and uids[item.function_name] == item.record.function_uid
+            )
+            return HistoryPage(tuple(items), batch.next_before)
 
         return await collect_page(read, query.limit, query.continue_token)
 
     async def _list_archived(self, query: ListInvocations) -> Page[Invocation]:
-        """List archived outcomes; those of an earlier function of the name are left out."""
+        """List archived outcomes, without those of an earlier function of the same name."""
         if self._archive is None:
-            problem = ErrorDetail("query.since", "needs the result store, which is not configured")
-            raise InvalidRequestError("the query cannot be used", details=(problem,))
-        found = await self._archive.list_invocations(query)
-        uids = await self._function_uids(each.function_name for each in found.items)
-        mine = (
-            each for each in found.items if uids[each.function_name] == each.record.function_uid
+            problem = ErrorDetail(
+                "query.since", "requires the result store, which is not configured"
+            )
+            raise InvalidRequestError("the query is invalid; see the details", details=(problem,))
+        page = await self._archive.list_invocations(query)
+        uids = await self._function_uids(item.function_name for item in page.items)
+        items = (
+            item for item in page.items if uids[item.function_name] == item.record.function_uid
         )
-        return Page(tuple(mine), found.continue_token)
+        return Page(tuple(items), page.continue_token)
 
     async def list_dead_letters(self, query: ListDeadLetters) -> Page[ListedDeadLetter]:
         """List dead letters, newest first; those without a readable call belong to no function."""
 
-        async def read(below: int | None, most: int) -> HistoryPage[ListedDeadLetter]:
-            stretch = await self._history.list_dead_letters(query.function_name, below, most)
-            uids = await self._function_uids(each.function_name for each in stretch.items)
+        async def read(before: int | None, limit: int) -> HistoryPage[ListedDeadLetter]:
+            batch = await self._history.list_dead_letters(query.function_name, before, limit)
+            uids = await self._function_uids(item.function_name for item in batch.items)
             return HistoryPage(
-                tuple(each for each in stretch.items if is_of_existing_function(each, uids)),
-                stretch.next_before,
+                tuple(item for item in batch.items if is_of_existing_function(item, uids)),
+                batch.next_before,
             )
 
         return await collect_page(read, query.limit, query.continue_token)
@@ -95,23 +101,23 @@ class InvocationLists:
 
 
 def is_of_existing_function(dead_letter: ListedDeadLetter, uids: Mapping[str, str | None]) -> bool:
-    """Return whether a dead letter is of an existing function, or unreadable."""
+    """Return whether a dead letter belongs to an existing function, or is unreadable."""
     call = dead_letter.dead_letter.call
     return call is None or uids[dead_letter.function_name] == call.function_uid
 
 
 async def collect_page(read_batch: ReadBatch[P], limit: int, continue_token: str) -> Page[P]:
-    """Return the items below the position of the token; at most MAX_SCANNED are read."""
-    below, looked_at, found = decode_token(continue_token), 0, list[P]()
+    """Return the items before the position of the token; at most MAX_SCANNED are read."""
+    before, scanned, items = decode_token(continue_token), 0, list[P]()
     while True:
-        most = min(max(limit, MIN_BATCH_SIZE), MAX_SCANNED - looked_at)
-        stretch = await read_batch(below, most)
-        below, looked_at = stretch.next_before, looked_at + most
-        found += stretch.items
-        if len(found) > limit or (len(found) == limit and below is not None):
-            return Page(tuple(found[:limit]), encode_token(found[limit - 1].sequence))
-        if below is None or looked_at >= MAX_SCANNED:
-            return Page(tuple(found), "" if below is None else encode_token(below))
+        batch_size = min(max(limit, MIN_BATCH_SIZE), MAX_SCANNED - scanned)
+        batch = await read_batch(before, batch_size)
+        before, scanned = batch.next_before, scanned + batch_size
+        items += batch.items
+        if len(items) > limit or (len(items) == limit and before is not None):
+            return Page(tuple(items[:limit]), encode_token(items[limit - 1].sequence))
+        if before is None or scanned >= MAX_SCANNED:
+            return Page(tuple(items), "" if before is None else encode_token(before))
 
 
 def encode_token(sequence: int) -> str:
@@ -123,11 +129,11 @@ def decode_token(continue_token: str) -> int | None:
     """Return the position of a `continue`; None for an empty text."""
     if not continue_token:
         return None
-    found = _TOKEN_PATTERN.fullmatch(decode_base64(continue_token))
-    if found is None:
+    match = _TOKEN_PATTERN.fullmatch(decode_base64(continue_token))
+    if match is None:
         problem = ErrorDetail("query.continue", "is not a `meta.continue` of this list")
-        raise InvalidRequestError("the query cannot be used", details=(problem,))
-    return int(found[1])
+        raise InvalidRequestError("the query is invalid; see the details", details=(problem,))
+    return int(match[1])
 
 
 def decode_base64(token: str) -> str:

@@ -6,18 +6,18 @@ from shared.invocation.state import InvocationState
 
 
 class InvocationMetrics:
-    """Counts by function; the labels are bounded, as only existing functions accept."""
+    """Counters by function; only existing functions accept, which bounds the labels."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._accepted = Counter(
             "gpuruntime_invocations_accepted",
-            "Invocations accepted, replays not counted.",
+            "Accepted invocations, without replays.",
             ("function",),
             registry=registry,
         )
         self._finished = Counter(
             "gpuruntime_invocations_finished",
-            "Invocations whose outcome this API recorded: those cancelled before they ran.",
+            "Invocations whose outcome this API recorded, such as those cancelled while queued.",
             ("function", "outcome"),
             registry=registry,
         )

@@ -14,7 +14,7 @@ CHUNK_BYTES: Final = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A payload that was received completely, and its digest."""
+    """A completely received payload, and its digest."""
 
     body: InvocationBody
     digest: str
@@ -36,7 +36,7 @@ class PayloadUploader:
     ) -> Payload:
         """Receive the chunks; a large payload is stored under `object_name` and a unique suffix.
 
-        Another payload for the same invocation must not replace the accepted one. Before a store,
+        Another payload for the same invocation must not replace the accepted one. Before storing,
         `require_accepting` raises if the function does not accept it any more.
         """
         digest = hashlib.sha256()
@@ -45,11 +45,9 @@ class PayloadUploader:
         if len(head) <= DEFAULT_INLINE_BYTES:
             return Payload(InvocationBody(inline=head, size=len(head)), digest.hexdigest())
         await require_accepting()
-        name, rest = (
-            f"{object_name}.{self._make_id()}",
-            resize_chunks(prepend_chunk(head, pieces), CHUNK_BYTES),
-        )
-        size = await self._bodies.put(function_name, name, rest)
+        name = f"{object_name}.{self._make_id()}"
+        payload = resize_chunks(prepend_chunk(head, pieces), CHUNK_BYTES)
+        size = await self._bodies.put(function_name, name, payload)
         return Payload(InvocationBody(object_name=name, size=size), digest.hexdigest())
 
 
@@ -61,13 +59,13 @@ async def hash_chunks(chunks: AsyncIterator[bytes], digest: Any) -> AsyncIterato
 
 
 async def read_prefix(chunks: AsyncIterator[bytes], size: int) -> bytes:
-    """Return all chunks, or as many as are larger than `size` together."""
-    held = bytearray()
+    """Return all chunks, or the first ones that together exceed `size`."""
+    buffer = bytearray()
     async for chunk in chunks:
-        held += chunk
-        if len(held) > size:
+        buffer += chunk
+        if len(buffer) > size:
             break
-    return bytes(held)
+    return bytes(buffer)
 
 
 async def prepend_chunk(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -79,11 +77,11 @@ async def prepend_chunk(head: bytes, chunks: AsyncIterator[bytes]) -> AsyncItera
 
 async def resize_chunks(chunks: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
     """Yield the bytes in chunks of `size`; only the last one is smaller."""
-    held = bytearray()
+    buffer = bytearray()
     async for chunk in chunks:
-        held += chunk
-        while len(held) >= size:
-            yield bytes(held[:size])
-            del held[:size]
-    if held:
-        yield bytes(held)
+        buffer += chunk
+        while len(buffer) >= size:
+            yield bytes(buffer[:size])
+            del buffer[:size]
+    if buffer:
+        yield bytes(buffer)

@@ -1,4 +1,4 @@
-"""Publishes the outcome of a final record, before anything forgets it."""
+"""Publishes the outcome of a final record, and marks the record as published."""
 
 from apiserver.invocations.commands import Invocation
 from apiserver.nats.port import QueuePorts, StoredRecord
@@ -8,9 +8,9 @@ from shared.invocation.queue_names import record_key
 
 
 async def publish_outcome(queue: QueuePorts, invocation: Invocation, revision: int) -> StoredRecord:
-    """Publish the outcome, remove the message and mark the record, unless that was done before.
+    """Publish the outcome, remove the message and mark the record, unless it is already marked.
 
-    Returns the record with its revision; RecordConflictError. The sweep of the activator does the
+    Return the record with its revision; RecordConflictError. The sweep of the activator does the
     same for the records that it finds.
     """
     record = invocation.record

@@ -12,7 +12,7 @@ HASH_VERSION: Final = "v1"
 
 
 def invocation_hash(command: Invoke, payload: Payload) -> str:
-    """Return the hash version and the digest; how long the caller waits is left out."""
+    """Return the hash version and the digest of the request, without its wait time."""
     content = [
         command.content_type,
         command.headers,

@@ -53,31 +53,36 @@ class InvokeSchema(RequestSchema[InvokeRequest]):
     headers = CallerHeaders()
     attributes = Attributes()
     payload = fields.Raw(
-        allow_none=True, metadata={"description": "Any JSON value; the function gets it as JSON."}
+        allow_none=True,
+        metadata={"description": "Any JSON value; the function receives it as JSON."},
     )
     payload_base64 = Base64Bytes()
     ttl_seconds = StrictInteger(
         validate=validate.Range(1, MAX_INT32, error="must be from {min} to {max}"),
-        metadata={"description": "From accepted to final at most; else the function's."},
+        metadata={"description": "The maximum seconds until it is final; default: the function's."},
     )
     wait_seconds = StrictInteger(
         validate=WAIT_RANGE,
-        metadata={"description": f"How long a sync answer waits; default {DEFAULT_WAIT_SECONDS}."},
+        metadata={
+            "description": f"The maximum wait of a sync call; default {DEFAULT_WAIT_SECONDS}."
+        },
     )
 
     @validates_schema
     def check_payload(self, data: dict[str, Any], **_: Any) -> None:
         """Refuse two payloads."""
         if "payload" in data and "payload_base64" in data:
-            raise ValidationError({"payloadBase64": ["cannot go with payload: give one of them"]})
+            raise ValidationError(
+                {"payloadBase64": ["cannot be combined with payload: send one of them"]}
+            )
 
     def parse(self, raw: object) -> InvokeRequest:
-        """The request; raises ValidationError."""
+        """Return the request; ValidationError."""
         plain = parse_plain_invocation(raw)
         return super().parse(raw) if plain is None else invoke_request(plain)
 
     def build(self, data: dict[str, Any]) -> InvokeRequest:
-        """Return the command, and the payload as the function gets it."""
+        """Return the command, and the payload as the function receives it."""
         mode, wait = data.pop("mode"), data.pop("wait_seconds", DEFAULT_WAIT_SECONDS)
         is_json = "payload" in data
         payload = (
@@ -112,11 +117,11 @@ class InvokeQuerySchema(QuerySchema[Invoke]):
 
 
 class WaitFinalQuerySchema(QuerySchema[int | None]):
-    """How many seconds to wait until an invocation is final; None is not at all."""
+    """The parameters of a wait for an invocation: the seconds, or None without a wait."""
 
     wait = QueryInteger(
         validate=WAIT_RANGE,
-        metadata={"description": "Answer when it is final, or after these seconds."},
+        metadata={"description": "Respond once it is final, or after this number of seconds."},
     )
 
     def build(self, data: dict[str, Any]) -> int | None:
@@ -130,15 +135,15 @@ class TimestampParameter(StrictString):
     def __init__(self, description: str) -> None:
         super().__init__(metadata={"description": description, "format": "date-time"})
 
-    def _deserialize(self, value: Any, *rest: Any, **more: Any) -> Any:
-        text = super()._deserialize(value, *rest, **more)
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        text = super()._deserialize(value, *args, **kwargs)
         try:
-            found = datetime.fromisoformat(text)
+            time = datetime.fromisoformat(text)
         except ValueError:
             raise ValidationError("is not a time such as 2026-11-16T04:41:00Z") from None
-        if found.tzinfo is None:
+        if time.tzinfo is None:
             raise ValidationError("has no time zone, such as Z")
-        return found.astimezone(UTC)
+        return time.astimezone(UTC)
 
 
 class InvocationsQuerySchema(PagedQuerySchema[ListInvocations]):
@@ -149,8 +154,8 @@ class InvocationsQuerySchema(PagedQuerySchema[ListInvocations]):
         validate=validate.OneOf(_STATES, error="is not one of {choices}"),
         metadata={"enum": _STATES},
     )
-    since = TimestampParameter("Finished at or after this time; needs the result store.")
-    until = TimestampParameter("Finished before this time; needs the result store.")
+    since = TimestampParameter("Finished at or after this time; requires the result store.")
+    until = TimestampParameter("Finished before this time; requires the result store.")
 
     def build(self, data: dict[str, Any]) -> ListInvocations:
         """Return the query."""
@@ -181,14 +186,14 @@ class PlainInvocation(
 
 
 def parse_plain_invocation(raw: object) -> PlainInvocation | None:
-    """Return a valid plain request; None for any other, which the schema then reads or refuses."""
+    """Return a valid plain request; None for any other, which the schema then parses or refuses."""
     try:
-        found = msgspec.convert(raw, PlainInvocation)
+        plain = msgspec.convert(raw, PlainInvocation)
     except msgspec.ValidationError:
         return None
     has_id = "invocationID" in raw if isinstance(raw, dict) else False
-    is_named = not has_id or is_invocation_id(found.invocation_id or "")
-    return found if is_named and is_function_name(found.function_name) else None
+    is_id_valid = not has_id or is_invocation_id(plain.invocation_id or "")
+    return plain if is_id_valid and is_function_name(plain.function_name) else None
 
 
 def invoke_request(plain: PlainInvocation) -> InvokeRequest:

@@ -39,7 +39,7 @@ class VersionedInvocation:
 
     @property
     def record(self) -> InvocationRecord:
-        """Its record."""
+        """Return its record."""
         return self.invocation.record
 
 
@@ -79,15 +79,15 @@ class InvocationService:
             if self._archive is None:
                 raise
             function = await self._function_lookup.get(function_name)
-            found = await self._archive.find(function.metadata.uid, invocation_id)
-            if found is None:
+            outcome = await self._archive.find(function.metadata.uid, invocation_id)
+            if outcome is None:
                 raise
-            return Invocation(function_name, invocation_id, found.record)
+            return Invocation(function_name, invocation_id, outcome.record)
 
     async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
-        """Return the invocation once it is final, or as it was last seen after the timeout.
+        """Return the invocation once it is final, or as it was last read at the timeout.
 
-        Its record is read at every change, and now and then without one.
+        Its record is read after every change, and every few seconds without one.
         """
         key = record_key(invocation.function_name, invocation.invocation_id)
         changes, record = self._queue.record_changes, invocation.record
@@ -100,14 +100,14 @@ class InvocationService:
         return Invocation(invocation.function_name, invocation.invocation_id, record)
 
     async def cancel(self, function_name: str, invocation_id: str) -> Invocation:
-        """Cancel a queued invocation, or ask the worker of a running one to; ConflictError."""
+        """Cancel a queued invocation, or notify the worker of a running one; ConflictError."""
         while True:
-            seen = await self._read(function_name, invocation_id)
-            if seen.record.state is InvocationState.CANCELLING:
-                return seen.invocation
-            changed = cancel_record(seen.record, now_ms(self._clock))
+            current = await self._read(function_name, invocation_id)
+            if current.record.state is InvocationState.CANCELLING:
+                return current.invocation
+            changed = cancel_record(current.record, now_ms(self._clock))
             try:
-                written = await self._write(seen, changed)
+                written = await self._write(current, changed)
             except RecordConflictError:
                 continue
             if changed.is_final:
@@ -116,22 +116,22 @@ class InvocationService:
             return written.invocation
 
     async def redrive(self, function_name: str, invocation_id: str) -> Invocation:
-        """Begin a new run of a final invocation; ConflictError."""
+        """Start a new run of a final invocation; ConflictError."""
         await self._function_lookup.get_accepting(function_name)
         while True:
-            seen = await self._read(function_name, invocation_id)
-            await self._require_redrivable(seen)
+            current = await self._read(function_name, invocation_id)
+            await self._require_redrivable(current)
             try:
-                settled = await publish_outcome(self._queue, seen.invocation, seen.revision)
-                again = transition.redriven(seen.record, now_ms(self._clock))
+                published = await publish_outcome(self._queue, current.invocation, current.revision)
+                record = transition.redriven(current.record, now_ms(self._clock))
                 inline_bytes = await self._record_space.reserve_inline_bytes()
-                again = replace(again, request=replace(again.request, inline_bytes=inline_bytes))
+                record = replace(record, request=replace(record.request, inline_bytes=inline_bytes))
                 written = await self._write(
-                    VersionedInvocation(seen.invocation, settled.revision), again
+                    VersionedInvocation(current.invocation, published.revision), record
                 )
             except RecordConflictError:
                 continue
-            await self._requeue(seen.record, written)
+            await self._requeue(current.record, written)
             return written.invocation
 
     async def get_body(self, function_name: str, invocation_id: str) -> ResultBody:
@@ -143,21 +143,23 @@ class InvocationService:
         chunks = stream_bytes(body.inline)
         if body.object_name:
             if not await self._queue.bodies.exists(function_name, body.object_name):
-                raise NotFoundError("the body of the result is no longer kept")
+                raise NotFoundError("the body of the result has expired")
             chunks = self._queue.bodies.get(function_name, body.object_name)
         return ResultBody(record.result.content_type, body.size or len(body.inline), chunks)
 
     async def _read(self, function_name: str, invocation_id: str) -> VersionedInvocation:
         """Read a record; one of an earlier function of that name counts as absent."""
         function = await self._function_lookup.get(function_name)
-        kept = await self._queue.records.find(record_key(function_name, invocation_id))
-        record = kept.record if kept else None
-        if kept is None or record is None or record.function_uid != function.metadata.uid:
+        stored = await self._queue.records.find(record_key(function_name, invocation_id))
+        record = stored.record if stored else None
+        if stored is None or record is None or record.function_uid != function.metadata.uid:
             raise NotFoundError(f"there is no invocation {invocation_id!r} of {function_name!r}")
-        return VersionedInvocation(Invocation(function_name, invocation_id, record), kept.revision)
+        return VersionedInvocation(
+            Invocation(function_name, invocation_id, record), stored.revision
+        )
 
     async def _reread(self, key: str, last_record: InvocationRecord) -> InvocationRecord:
-        """Return the record, or `last_record` if it is gone or the queue does not answer."""
+        """Return the record, or `last_record` if it is gone or the queue does not respond."""
         try:
             stored = await self._queue.records.find(key)
         except QueueError:
@@ -192,10 +194,12 @@ class InvocationService:
     async def _require_redrivable(self, current: VersionedInvocation) -> None:
         record, invocation = current.record, current.invocation
         if not record.is_final:
-            raise ConflictError(f"the invocation is {record.state}; only a final one is redriven")
+            raise ConflictError(
+                f"the invocation is {record.state}; only a final invocation can be redriven"
+            )
         name = record.request.body.object_name
         if name and not await self._queue.bodies.exists(invocation.function_name, name):
-            raise ConflictError("the payload is no longer kept; send it as a new invocation")
+            raise ConflictError("the payload has expired; send a new invocation")
 
     async def _requeue(
         self, previous_record: InvocationRecord, current: VersionedInvocation

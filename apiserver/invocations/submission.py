@@ -23,7 +23,7 @@ from shared.v1alpha1.function import Function, FunctionSpec
 
 
 class AcceptanceUnknownError(ServiceUnavailableError):
-    """Whether the invocation was accepted is not known; look for it under its id."""
+    """It is not known whether the invocation was accepted; read it by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Acceptance:
 def require_ttl_within_retention(command: Invoke, retention_seconds: float) -> None:
     """Raise InvalidRequestError for an invocation that could outlive its record."""
     if (command.ttl_seconds or 0) >= retention_seconds:
-        message = f"is not below the retention of records, which is {retention_seconds:g} s"
+        message = f"is not below the record retention, which is {retention_seconds:g} s"
         details = (ErrorDetail("ttlSeconds", message),)
         raise InvalidRequestError("the invocation would be invalid", details=details)
 
@@ -63,17 +63,17 @@ def require_function_ttl_within_retention(
 ) -> None:
     """Raise ConflictError if the ttl of the function is too long; kubectl can set any.
 
-    A shorter ttl in the request avoids this.
+    A shorter ttl in the request prevents the error.
     """
     if command.ttl_seconds is None and spec.ttl_seconds >= retention_seconds:
         raise ConflictError(
-            f"ttlSeconds of the function ({spec.ttl_seconds}) is not below the retention of "
-            f"records, which is {retention_seconds:g} s; change the function, or give a shorter one"
+            f"ttlSeconds of the function ({spec.ttl_seconds}) is not below the record retention, "
+            f"which is {retention_seconds:g} s; change the function, or send a shorter ttlSeconds"
         )
 
 
 def new_record(submission: Submission, now: int) -> InvocationRecord:
-    """Return a new record with the request and the present limits of the function."""
+    """Return a new record with the request and the current limits of the function."""
     command, spec = submission.command, submission.function.spec
     request = InvocationRequest(
         content_type=command.content_type,
@@ -92,11 +92,11 @@ def new_record(submission: Submission, now: int) -> InvocationRecord:
 def replay_acceptance(
     submission: Submission, stored_record: StoredRecord, request_hash: str
 ) -> Acceptance:
-    """Return the recorded invocation for a repeated request; ConflictError for another request."""
+    """Return the recorded invocation for a repeated request; ConflictError for another one."""
     if stored_record.record is None or stored_record.record.hash != request_hash:
         raise ConflictError(
-            f"invocationID {submission.invocation_id!r} was used for another request; "
-            "use a new one, or send the very same request"
+            f"invocationID {submission.invocation_id!r} was used for a different request; "
+            "use a new one, or send exactly the same request"
         )
     return Acceptance(invocation_of(submission, stored_record.record), is_new=False)
 
@@ -106,7 +106,7 @@ def invocation_of(submission: Submission, record: InvocationRecord) -> Invocatio
 
 
 def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
-    """Return whether the record is of this function, not of an earlier one of its name."""
+    """Return whether the record belongs to this function, not to an earlier one of its name."""
     return (
         stored_record.record is not None
         and stored_record.record.function_uid == function.metadata.uid
@@ -115,23 +115,23 @@ def is_record_of(stored_record: StoredRecord, function: Function) -> bool:
 
 def orphaned_record(record: InvocationRecord, now: int) -> InvocationRecord:
     """Return the final record for a function that was deleted."""
-    why = InvocationResult(
+    result = InvocationResult(
         error="its function was deleted", failure_class=FailureClass.FUNCTION_DELETED.value
     )
-    return transition.finished(record, InvocationState.CANCELLED, why, now)
+    return transition.finished(record, InvocationState.CANCELLED, result, now)
 
 
 def submission_error(submission: Submission, error: QueueError) -> Exception:
-    """Return the error for the caller: no room, not reached, or unknown."""
+    """Return the error for the caller: no room, not reachable, or acceptance unknown."""
     if isinstance(error, QueueRejectedError) and not isinstance(error, StreamNotFoundError):
-        return QueueFullError("the queue has no room for more", retry_after=1)
+        return QueueFullError("the queue has no room for more invocations", retry_after=1)
     return acceptance_unknown_error(submission.invocation_id) if error.is_uncertain else error
 
 
 def acceptance_unknown_error(invocation_id: str) -> AcceptanceUnknownError:
     return AcceptanceUnknownError(
-        f"whether the invocation {invocation_id!r} was accepted is not known yet; "
-        "look for it, or send the very same request with this invocationID again",
+        f"it is not known whether the invocation {invocation_id!r} was accepted; "
+        "read it, or send exactly the same request with this invocationID again",
         details=(ErrorDetail("invocationID", invocation_id),),
         retry_after=1,
     )

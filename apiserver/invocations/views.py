@@ -16,25 +16,27 @@ from shared.time import format_ms
 
 
 class ResultSchema(CamelSchema):
-    """What came of an invocation: the function's answer, or why there is none."""
+    """The result of an invocation: the response of the function, or the error."""
 
-    status_code = fields.Integer(metadata={"description": "The function's own."})
+    status_code = fields.Integer(metadata={"description": "The status code of the function."})
     content_type = fields.String()
     headers = fields.Dict(keys=fields.String(), values=fields.String())
-    body = fields.String(metadata={"description": "Where it is text and small."})
-    body_base64 = fields.String(metadata={"description": "Where it is small and not text."})
-    body_bytes = fields.Integer(metadata={"description": "How large it is; /body streams it."})
+    body = fields.String(metadata={"description": "The body, if it is small and text."})
+    body_base64 = fields.String(metadata={"description": "The body, if it is small and not text."})
+    body_bytes = fields.Integer(
+        metadata={"description": "The size of the body in bytes; `/body` streams it."}
+    )
     error = fields.String()
-    failure_class = fields.String(metadata={"enum": [each.value for each in FailureClass]})
+    failure_class = fields.String(metadata={"enum": [item.value for item in FailureClass]})
 
 
 class InvocationViewSchema(CamelSchema):
-    """One invocation: how far along its present run is, and what came of it."""
+    """One invocation: the state and the result of its current run."""
 
     invocation_id = fields.String(data_key="invocationID", required=True)
     function_name = fields.String(data_key="requestID", required=True)
     state = fields.String(
-        required=True, metadata={"enum": [each.value for each in InvocationState]}
+        required=True, metadata={"enum": [state.value for state in InvocationState]}
     )
     run = fields.Integer(required=True)
     attempts = fields.Integer(required=True)
@@ -54,14 +56,14 @@ class InvocationAnswerSchema(Schema):
 
 
 class InvocationListAnswerSchema(Schema):
-    """The envelope of some invocations; their results are without bodies."""
+    """The envelope of a page of invocations; their results have no bodies."""
 
     data = fields.List(fields.Nested(InvocationViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
 
 
 class DeadLetterViewSchema(CamelSchema):
-    """An invocation that was given up on, or a message that could not be read."""
+    """An invocation that was given up, or a message that could not be read."""
 
     function_name = fields.String(data_key="requestID", required=True)
     invocation_id = fields.String(data_key="invocationID")
@@ -70,11 +72,11 @@ class DeadLetterViewSchema(CamelSchema):
     reason = fields.String()
     failure_class = fields.String()
     at = Timestamp("at")
-    original_base64 = fields.String(metadata={"description": "The message as it was."})
+    original_base64 = fields.String(metadata={"description": "The original message."})
 
 
 class DeadLetterListAnswerSchema(Schema):
-    """The envelope of some dead letters."""
+    """The envelope of a page of dead letters."""
 
     data = fields.List(fields.Nested(DeadLetterViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
@@ -101,13 +103,13 @@ def invocation_view(invocation: Invocation) -> dict[str, Any]:
 
 
 def duration_fields(record: InvocationRecord) -> dict[str, int]:
-    """Return how long it waited and ran; at least 0, because clocks differ between machines."""
-    found = {}
+    """Return the queue time and the run time; at least 0, because clocks of machines differ."""
+    durations = {}
     if record.started_at:
-        found["queueMilliseconds"] = max(0, record.started_at - record.accepted_at)
+        durations["queueMilliseconds"] = max(0, record.started_at - record.accepted_at)
     if record.started_at and record.finished_at:
-        found["runMilliseconds"] = max(0, record.finished_at - record.started_at)
-    return found
+        durations["runMilliseconds"] = max(0, record.finished_at - record.started_at)
+    return durations
 
 
 def result_view(result: InvocationResult) -> dict[str, Any]:

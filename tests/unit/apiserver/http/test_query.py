@@ -17,7 +17,7 @@ from apiserver.units.schemas import StockUnitsQuerySchema, UnitsQuerySchema, Wai
 from shared.v1alpha1.operation import OperationType
 from shared.v1alpha1.phases import OperationPhase
 
-UNREADABLE = "is not JSON that can be read"
+UNREADABLE = "is not valid JSON"
 NO_VALUE = "Expecting value at line 1 column 1"
 PHASES = "is not one of Progressing, Ready, Failed"
 
@@ -108,7 +108,7 @@ def test_valid_parameters_are_parsed(schema: QuerySchema[Any], query: str, value
             "wait=Ready&timeoutSeconds=301",
             [("query.timeoutSeconds", "must be from 1 to 300")],
         ),
-        (InvokeQuerySchema(), "attributes=[1]", [("query.attributes", "is not an object")]),
+        (InvokeQuerySchema(), "attributes=[1]", [("query.attributes", "is not a JSON object")]),
         (
             InvokeQuerySchema(),
             'attributes={"a":1,"a":2}',
@@ -133,7 +133,7 @@ def test_valid_parameters_are_parsed(schema: QuerySchema[Any], query: str, value
                 ("query.headers['x-run']", "is a header that only this service sets"),
                 (
                     "query.headers['x']",
-                    "has a value that is not printable ASCII without blanks around it",
+                    "must be printable ASCII, without a space at either end",
                 ),
             ],
         ),
