@@ -44,13 +44,13 @@ class ObjectCreator(Generic[T]):
         self, command: Command, resolve_spec: ResolveSpec
     ) -> OperationResult[T | DeletedObject | Operation]:
         """Create the object with the spec from `resolve_spec`; UNFINISHED when the time is up."""
-        due = self._runner.deadline()
+        deadline = self._runner.deadline()
         begun = await self._operations.begin_with_spec(command, resolve_spec)
         begun = await self._runner.restart_if_failed(begun)
-        accepted = await self._runner.join(begun, self.finish, due)
-        if accepted.kind is ResultKind.UNFINISHED:
-            return accepted
-        return OperationResult(await self._recorded_object(accepted.value), accepted.kind)
+        result = await self._runner.join(begun, self.finish, deadline)
+        if result.kind is ResultKind.UNFINISHED:
+            return result
+        return OperationResult(await self._listed_object(result.value), result.kind)
 
     async def finish(self, operation: Operation) -> Operation:
         """Work on the operation until it is final."""
@@ -61,11 +61,11 @@ class ObjectCreator(Generic[T]):
         return operation
 
     async def _create_object(self, operation: Operation) -> dict[str, Any]:
-        """Create the object, and return the status of the operation after that."""
+        """Create the object; return the resulting status of the operation."""
         body = object_manifest(operation)
         name = body["metadata"]["name"]
         try:
-            made = await self._retry.call(
+            obj = await self._retry.call(
                 lambda: self._objects.create(self._resource, self._namespace, body)
             )
         except (
@@ -73,11 +73,11 @@ class ObjectCreator(Generic[T]):
             kube_errors.InvalidError,
             kube_errors.QuotaExceededError,
         ) as error:
-            found = await self._find(self._namespace, name)
-            if found is None or not is_created_by(found, operation):
+            existing = await self._find(self._namespace, name)
+            if existing is None or not is_created_by(existing, operation):
                 return failed_status(self._create_error(name, error))
-            made = found  # by a call whose response was lost: a quota is checked before the name
-        return succeeded_status(self._resource.kind, made.metadata)
+            obj = existing  # from a call whose response was lost: a quota is checked before a name
+        return succeeded_status(self._resource.kind, obj.metadata)
 
     def _create_error(self, name: str, error: kube_errors.KubeError) -> ServiceError:
         is_taken = isinstance(error, kube_errors.AlreadyExistsError)
@@ -85,13 +85,13 @@ class ObjectCreator(Generic[T]):
             name_exists_error(self._resource, name) if is_taken else service_error_from_kube(error)
         )
 
-    async def _recorded_object(self, operation: Operation) -> T | DeletedObject:
-        """Return the object that the operation lists, or DeletedObject if it is gone."""
-        made = operation.status.objects[0]
-        found = await self._find(made.namespace, made.name)
-        if found is not None and found.metadata.uid == made.uid:
-            return found
-        return DeletedObject(made.name, made.namespace, made.uid, operation.spec.operation_id)
+    async def _listed_object(self, operation: Operation) -> T | DeletedObject:
+        """Return the object that the operation lists, or DeletedObject if it no longer exists."""
+        listed = operation.status.objects[0]
+        obj = await self._find(listed.namespace, listed.name)
+        if obj is not None and obj.metadata.uid == listed.uid:
+            return obj
+        return DeletedObject(listed.name, listed.namespace, listed.uid, operation.spec.operation_id)
 
     async def _find(self, namespace: str, name: str) -> T | None:
         try:
@@ -104,17 +104,17 @@ class ObjectCreator(Generic[T]):
 
 def object_manifest(operation: Operation) -> dict[str, Any]:
     """Return the object to create, with the spec that was recorded when the operation began."""
-    asked = operation.spec.request or {}
+    request = operation.spec.request or {}
     metadata = {
-        "name": asked["name"],
+        "name": request["name"],
         "labels": {
-            **asked.get("labels", {}),
+            **request.get("labels", {}),
             wellknown.MANAGED_BY_LABEL: wellknown.MANAGED_BY_VALUE,
             wellknown.OPERATION_LABEL: names.label_hash(operation.spec.operation_id),
         },
         "annotations": provenance_annotations(operation),
     }
-    return {"metadata": metadata, "spec": asked["settled"]}
+    return {"metadata": metadata, "spec": request["settled"]}
 
 
 def name_exists_error(resource: Resource[Any], name: str) -> AlreadyExistsError:

@@ -24,7 +24,7 @@ def failure_text(error: ServiceError) -> str:
 def recorded_failure(operation: Operation) -> ServiceError:
     """Return the error that an operation failed with."""
     code, _, message = operation.status.message.partition(": ")
-    for kind in ERROR_TYPES:
-        if kind.code == code:
-            return kind(message)
+    for error_type in ERROR_TYPES:
+        if error_type.code == code:
+            return error_type(message)
     return ConflictError(operation.status.message or "the operation has failed")

@@ -26,15 +26,15 @@ _TAG: Final = "jobs"
 
 @documented(
     _TAG,
-    "List jobs: what was asked for, and whether it is persisted",
-    ResponseDoc(200, "A part of the list.", JobListAnswerSchema, examples.JOBS),
+    "List jobs, with what was requested and whether it is persisted",
+    ResponseDoc(200, "One page of the list.", JobListAnswerSchema, examples.JOBS),
     failure_examples.BAD_QUERY,
     failure_examples.CONTINUE_EXPIRED,
     *failure_examples.CLUSTER_FAILURES,
     query=JobsQuerySchema(),
 )
 async def list_jobs(request: web.Request) -> web.Response:
-    """Show a part of the jobs."""
+    """Return one page of the jobs."""
     service, query = (
         keys.required_service(request, JOBS),
         read_query(request, JobsQuerySchema()),
@@ -48,7 +48,7 @@ async def list_jobs(request: web.Request) -> web.Response:
     "Show one job",
     ResponseDoc(
         200,
-        "The job; succeeded is persisted, not ready.",
+        "The job; `succeeded` means that the objects are persisted, not that they are ready.",
         JobAnswerSchema,
         examples.JOB,
         (hdrs.ETAG,),
@@ -59,7 +59,7 @@ async def list_jobs(request: web.Request) -> web.Response:
     path=OPERATION_ID_PARAMETER,
 )
 async def get_job(request: web.Request) -> web.Response:
-    """Show a job."""
+    """Return a job."""
     service, operation_id = keys.required_service(request, JOBS), path_operation_id(request)
     require_no_query(request)
     job = await service.get(operation_id)

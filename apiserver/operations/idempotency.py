@@ -1,4 +1,4 @@
-"""Runs idempotent requests: each operation once, with its result for every request of it."""
+"""Runs idempotent requests: each operation once, with the same result for all its requests."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -38,11 +38,11 @@ class IdempotentRunner:
         self._wait_seconds = wait_seconds
 
     def deadline(self) -> float:
-        """Return until when a request that starts now may wait, on the monotonic clock."""
+        """Return the end of the wait of a request that starts now, on the monotonic clock."""
         return self._clock.monotonic() + self._wait_seconds
 
     async def restart_if_failed(self, begun: BegunOperation) -> BegunOperation:
-        """Restart a failed operation for the request that repeats it; others stay as they are."""
+        """Restart a failed operation for the request that repeats it; return others unchanged."""
         return (
             await self._operations.restart(begun.operation)
             if has_failed(begun.operation)
@@ -59,29 +59,31 @@ class IdempotentRunner:
         self, begun: BegunOperation, work: OperationWork, deadline: float
     ) -> OperationResult[Operation]:
         """Return the final operation; UNFINISHED at the deadline. Raises the recorded failure."""
-        record = begun.operation
-        if has_succeeded(record):
-            return operation_result(begun, record)
-        left = max(0.0, deadline - self._clock.monotonic())
+        operation = begun.operation
+        if has_succeeded(operation):
+            return operation_result(begun, operation)
+        timeout_seconds = max(0.0, deadline - self._clock.monotonic())
         final = await self._tasks.join(
-            record.spec.operation_id, lambda: self._run_measured(record, work), left
+            operation.spec.operation_id,
+            lambda: self._run_measured(operation, work),
+            timeout_seconds,
         )
         if final is None:
-            return OperationResult(record, ResultKind.UNFINISHED)
+            return OperationResult(operation, ResultKind.UNFINISHED)
         if has_failed(final):
             raise recorded_failure(final)
         return operation_result(begun, final)
 
     async def _run_measured(self, operation: Operation, work: OperationWork) -> Operation:
-        began = self._clock.monotonic()
+        started_at = self._clock.monotonic()
         final = await work(operation)
         if is_final(final):
-            seconds = self._clock.monotonic() - began
+            seconds = self._clock.monotonic() - started_at
             self._metrics.observe_finished(final.spec.type, final.status.phase.lower(), seconds)
         return final
 
 
 def operation_result(begun: BegunOperation, final: Operation) -> OperationResult[Operation]:
     """Return NEW for the request that started this attempt, else REPLAY."""
-    is_its_own = begun.is_new and final.status.attempt == begun.operation.status.attempt
-    return OperationResult(final, ResultKind.NEW if is_its_own else ResultKind.REPLAY)
+    is_new = begun.is_new and final.status.attempt == begun.operation.status.attempt
+    return OperationResult(final, ResultKind.NEW if is_new else ResultKind.REPLAY)

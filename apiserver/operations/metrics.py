@@ -27,19 +27,19 @@ class OperationMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._total = Counter(
             "gpuruntime_operations",
-            "Operations that came to an end, by type and outcome.",
+            "Finished operations, by type and outcome.",
             ("type", "outcome"),
             registry=registry,
         )
         self._seconds = Histogram(
             "gpuruntime_operation_duration_seconds",
-            "Seconds that the work on an operation took.",
+            "Duration of the work on an operation, in seconds.",
             ("type",),
             buckets=DURATION_BUCKETS,
             registry=registry,
         )
 
     def observe_finished(self, operation_type: str, outcome: str, seconds: float) -> None:
-        """Count one operation."""
+        """Count one finished operation and its duration."""
         self._total.labels(operation_type, outcome).inc()
         self._seconds.labels(operation_type).observe(seconds)

@@ -14,5 +14,5 @@ def provenance_annotations(operation: Operation) -> dict[str, str]:
 
 
 def is_created_by(obj: KubeObject, operation: Operation) -> bool:
-    """Return whether the operation created it; an id may be reused after its retention."""
+    """Return whether the operation created the object; an id may be reused after its retention."""
     return provenance_annotations(operation).items() <= obj.metadata.annotations.items()

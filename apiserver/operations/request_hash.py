@@ -15,9 +15,9 @@ FIELD_DEFAULTS: Final = {"gpu": 0, "gpu_resource": DEFAULT_GPU_RESOURCE, "replic
 
 
 class Command(Protocol):
-    """A dataclass that asks for an operation; its other fields are what makes two requests equal.
+    """A dataclass that requests an operation; its fields other than the id identify the request.
 
-    Their names are hashed and stored: they must never change.
+    The names of the fields are hashed and stored: they must never change.
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
@@ -29,14 +29,14 @@ class Command(Protocol):
 
 def normalised_fields(command: Command) -> dict[str, Any]:
     """Return the command as JSON values, without fields that are unset or at their default."""
-    given = {
+    values = {
         field.name: msgspec.to_builtins(getattr(command, field.name))
         for field in dataclasses.fields(command)
         if field.name != "operation_id"
     }
-    if isinstance(given.get("settings"), dict):  # those of a stock pool
-        given["settings"] = without_defaults(given["settings"])
-    return without_unset(without_defaults(given))
+    if isinstance(values.get("settings"), dict):  # the settings of a stock pool
+        values["settings"] = without_defaults(values["settings"])
+    return without_unset(without_defaults(values))
 
 
 def without_defaults(fields: dict[str, Any]) -> dict[str, Any]:

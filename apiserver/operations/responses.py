@@ -18,17 +18,17 @@ def created(result: OperationResult[object], view: Schema, location: str) -> web
     """Respond with the created object and its Location, or with the job while it is unfinished."""
     status = _HTTP_STATUS[result.kind]
     match result.value:
-        case Operation() as record:
-            return job_response(record, status)
-        case DeletedObject() as gone:
-            return responses.success(DeletedSchema().dump(gone), status=status)
+        case Operation() as operation:
+            return job_response(operation, status)
+        case DeletedObject() as deleted:
+            return responses.success(DeletedSchema().dump(deleted), status=status)
         case value:
             headers = {hdrs.LOCATION: location}
             return responses.success(view.dump(value), status=status, headers=headers)
 
 
 def accepted(result: OperationResult[Operation]) -> web.Response:
-    """Respond with a job that goes on after the response."""
+    """Respond with a job that continues after the response."""
     return job_response(result.value, 200 if result.kind is ResultKind.REPLAY else 202)
 
 

@@ -25,7 +25,7 @@ class OperationResult(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class DeletedObject:
-    """An object that an operation created and that was deleted since."""
+    """An object that an operation created and that was deleted later."""
 
     name: str
     namespace: str

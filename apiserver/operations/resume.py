@@ -39,7 +39,7 @@ class OperationResumer:
         self._rng = rng
 
     async def run(self) -> None:
-        """Look for unfinished operations until cancelled, at jittered intervals."""
+        """Resume unfinished operations at jittered intervals, until cancelled."""
         known: set[str] = set()
         while True:
             try:
@@ -49,18 +49,18 @@ class OperationResumer:
             await self._clock.sleep(RESUME_INTERVAL_SECONDS * self._rng.uniform(0.75, 1.25))
 
     async def resume_unfinished(self, seen_before: set[str]) -> set[str]:
-        """Resume the operations that have not changed since the last look.
+        """Resume the unfinished operations that have not changed since the last call.
 
-        Returns the unfinished ones of this look. One that is seen for the first time is most
-        likely being worked on. Types that this version does not know are skipped.
+        Return the versions of the unfinished operations. A version that is new is most likely
+        being worked on. Operations of unknown types are skipped.
         """
         unfinished = ",".join(f"status.phase!={phase}" for phase in sorted(FINAL_PHASES))
         options = ListOptions(field_selector=unfinished, limit=PAGE_SIZE)
         page = await self._objects.list(OPERATIONS, self._namespace, options)
-        found = {each.metadata.uid + each.metadata.resource_version: each for each in page.items}
-        for version, operation in found.items():
+        versions = {item.metadata.uid + item.metadata.resource_version: item for item in page.items}
+        for version, operation in versions.items():
             work = self._work.get(operation.spec.type)
             if version in seen_before and work is not None:
                 log.info("operation_resumed", extra={"operation": operation.spec.operation_id})
                 self._runner.start(operation, work)
-        return set(found)
+        return set(versions)

@@ -18,7 +18,7 @@ DELAYS_SECONDS: Final = (0.05, 0.2, 0.5)
 
 
 class Retry:
-    """A few quick retries while a request waits; its caller may repeat the whole request."""
+    """A few quick retries while a request waits; the caller can repeat the whole request."""
 
     def __init__(
         self, clock: Clock, rng: Random, delays: tuple[float, ...] = DELAYS_SECONDS
@@ -33,27 +33,27 @@ class Retry:
         A call whose response was lost is repeated although it took effect: a create then finds
         its name taken, and a change finds another version.
         """
-        for pause in self._delays:
+        for delay in self._delays:
             try:
                 return await func()
             except TRANSIENT_ERRORS:
-                await self._clock.sleep(pause * self._rng.uniform(0.5, 1.0))
+                await self._clock.sleep(delay * self._rng.uniform(0.5, 1.0))
         return await func()
 
     async def call_until(self, func: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """Call the function until it succeeds or `deadline` is over, for work in the background.
+        """Call the function until it succeeds or `deadline` has passed, for background work.
 
         Not for a conditional call: it would retry a conflict with its own lost call.
         """
-        pause = 0.1
+        delay = 0.1
         while True:
             try:
                 return await func()
             except kube_errors.KubeError as error:
                 if not is_transient(error) or self._clock.monotonic() >= deadline:
                     raise
-            await self._clock.sleep(pause * self._rng.uniform(0.5, 1.0))
-            pause = min(pause * 2, 5.0)
+            await self._clock.sleep(delay * self._rng.uniform(0.5, 1.0))
+            delay = min(delay * 2, 5.0)
 
 
 def is_transient(error: kube_errors.KubeError) -> bool:

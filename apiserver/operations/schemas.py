@@ -22,7 +22,7 @@ JOB_TYPES: Final = {
 }
 JOB_STATUSES: Final = {phase.value.lower(): phase for phase in OperationPhase}
 
-_JOB_TYPE_NAMES: Final = {type_.value: word for word, type_ in JOB_TYPES.items()}
+_JOB_TYPE_NAMES: Final = {type_.value: name for name, type_ in JOB_TYPES.items()}
 
 
 class _Type(fields.String):
@@ -52,7 +52,7 @@ class JobObjectSchema(CamelSchema):
 
 
 class JobViewSchema(ObjectViewSchema):
-    """What was asked for and how far along it is; succeeded is persisted, not ready."""
+    """A request and its progress; succeeded means persisted, not ready."""
 
     operation_id = fields.String(
         attribute="spec.operation_id", data_key="operationID", required=True
@@ -79,7 +79,7 @@ class JobAnswerSchema(Schema):
 
 
 class JobListAnswerSchema(Schema):
-    """The envelope of some jobs."""
+    """The envelope of a page of jobs."""
 
     data = fields.List(fields.Nested(JobViewSchema), required=True)
     meta = fields.Nested(PageMetaSchema, required=True)
@@ -87,7 +87,7 @@ class JobListAnswerSchema(Schema):
 
 @dataclass(frozen=True, slots=True)
 class JobsQuery:
-    """Which jobs, and how many at a time."""
+    """A query for one page of jobs."""
 
     limit: int
     continue_token: str
@@ -104,7 +104,7 @@ class JobsQuerySchema(PagedQuerySchema[JobsQuery]):
     )
 
     def build(self, data: dict[str, Any]) -> JobsQuery:
-        """Which jobs."""
+        """Return the query."""
         return JobsQuery(
             data["limit"],
             data["continue_token"],

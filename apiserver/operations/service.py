@@ -24,21 +24,21 @@ class JobService:
         continue_token: str,
     ) -> Page[Operation]:
         """Return one page of operations."""
-        wanted = [
+        selectors = [
             *([f"spec.type={operation_type.value}"] if operation_type else []),
             *phase_field_selectors(phase),
         ]
         selection = ListOptions(
-            field_selector=",".join(wanted), limit=limit, continue_token=continue_token
+            field_selector=",".join(selectors), limit=limit, continue_token=continue_token
         )
         return await self._objects.list(OPERATIONS, self._namespace, selection)
 
     async def get(self, operation_id: str) -> Operation:
         """Return the operation of that id; NotFoundError."""
-        record = await self._operations.find(operation_id)
-        if record is None or record.spec.operation_id != operation_id:
+        operation = await self._operations.find(operation_id)
+        if operation is None or operation.spec.operation_id != operation_id:
             raise NotFoundError(f"there is no job of operation {operation_id!r}")
-        return record
+        return operation
 
 
 def phase_field_selectors(phase: OperationPhase | None) -> list[str]:

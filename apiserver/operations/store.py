@@ -29,12 +29,12 @@ FINAL_PHASES: Final = frozenset({OperationPhase.SUCCEEDED.value, OperationPhase.
 
 
 class OperationLostError(ConflictError):
-    """The Operation was removed while work on it went on."""
+    """The Operation was deleted while work on it continued."""
 
 
 @dataclass(frozen=True, slots=True)
 class BegunOperation:
-    """An operation, and whether this request has begun it."""
+    """An operation, and whether this request began it."""
 
     operation: Operation
     is_new: bool
@@ -69,11 +69,11 @@ class OperationStore:
             return None
 
     async def find_same(self, command: Command) -> Operation | None:
-        """Return the operation of this request, or None; OperationConflictError for another one."""
-        record = await self.find(command.operation_id)
-        if record is not None:
-            require_same_request(record, command)
-        return record
+        """Return the operation of this request, or None; OperationConflictError for another."""
+        operation = await self.find(command.operation_id)
+        if operation is not None:
+            require_same_request(operation, command)
+        return operation
 
     async def begin(
         self,
@@ -82,15 +82,15 @@ class OperationStore:
         stock_ref: StockRef | None = None,
         resolved_spec: dict[str, Any] | None = None,
     ) -> BegunOperation:
-        """Create the operation, or return the one that the same request has created before.
+        """Create the operation, or return the one that the same request created before.
 
         `resolved_spec` is what the configuration adds to the request: a resume uses the same.
         """
-        mine = self._make_id()
-        body = operation_manifest(command, mine, stock_ref, resolved_spec)
+        begun_by = self._make_id()
+        body = operation_manifest(command, begun_by, stock_ref, resolved_spec)
         while True:
             try:
-                record = await self._retry.call(
+                operation = await self._retry.call(
                     lambda: self._objects.create(OPERATIONS, self._namespace, body)
                 )
             except (
@@ -98,72 +98,70 @@ class OperationStore:
                 kube_errors.InvalidError,
                 kube_errors.QuotaExceededError,
             ) as error:
-                # It may exist although this was refused: a quota is checked before the name.
-                found = await self.find_same(command)
-                if found is None and isinstance(error, kube_errors.AlreadyExistsError):
-                    continue  # swept between the two calls
-                if found is None:
+                # It may exist although the call was refused: a quota is checked before the name.
+                existing = await self.find_same(command)
+                if existing is None and isinstance(error, kube_errors.AlreadyExistsError):
+                    continue  # deleted between the two calls
+                if existing is None:
                     raise
-                record = found
-            is_mine = record.metadata.annotations.get(BEGUN_BY_ANNOTATION) == mine
-            return BegunOperation(record, is_new=is_mine and not record.status.attempt)
+                operation = existing
+            is_ours = operation.metadata.annotations.get(BEGUN_BY_ANNOTATION) == begun_by
+            return BegunOperation(operation, is_new=is_ours and not operation.status.attempt)
 
     async def begin_with_spec(self, command: Command, resolve_spec: ResolveSpec) -> BegunOperation:
-        """Begin with what the configuration adds; an operation that exists is returned regardless.
+        """Begin with what the configuration adds; an existing operation is returned without it.
 
         Otherwise a replay would fail after a change of the configuration.
         """
         try:
-            settled = resolve_spec()
+            spec = resolve_spec()
         except ServiceError:
-            record = await self.find_same(command)
-            if record is None:
+            operation = await self.find_same(command)
+            if operation is None:
                 raise
-            return BegunOperation(record, is_new=False)
-        return await self.begin(command, resolved_spec=msgspec.to_builtins(settled))
+            return BegunOperation(operation, is_new=False)
+        return await self.begin(command, resolved_spec=msgspec.to_builtins(spec))
 
     async def restart(self, operation: Operation) -> BegunOperation:
         """Restart a failed operation; it is new for the first request that restarts it."""
-        mine = self._make_id()
+        begun_by = self._make_id()
         status = {
             "phase": OperationPhase.PENDING.value,
             "attempt": operation.status.attempt + 1,
             "message": None,
-            "begunBy": mine,
+            "begunBy": begun_by,
             "finishedAt": None,
         }
         restarted = await self.update_status(operation, status) or await self.reread(operation)
-        return BegunOperation(restarted, is_new=restarted.status.begun_by == mine)
+        return BegunOperation(restarted, is_new=restarted.status.begun_by == begun_by)
 
     async def reread(self, operation: Operation) -> Operation:
-        """Read the operation again; OperationLostError if it was removed or recreated."""
-        found = await self.find(operation.spec.operation_id)
-        if found is None or found.metadata.uid != operation.metadata.uid:
-            raise OperationLostError(
-                "the record of the operation was removed; send the request again"
-            )
-        return found
+        """Read the operation again; OperationLostError if it was deleted or recreated."""
+        current = await self.find(operation.spec.operation_id)
+        if current is None or current.metadata.uid != operation.metadata.uid:
+            raise OperationLostError("the operation was deleted; send the request again")
+        return current
 
     async def update_status(self, operation: Operation, status: dict[str, Any]) -> Operation | None:
-        """Change the status of the operation as it was read; None if it has changed since."""
+        """Change the status at the version that was read; None if the operation has changed."""
         stamped = {**status, "updatedAt": self._timestamp()}
         if status.get("phase") in FINAL_PHASES:
             stamped["finishedAt"] = self._timestamp()
         return await self._patch(operation, {"status": stamped}, "status")
 
     async def assign_stock(self, operation: Operation, stock_ref: StockRef) -> Operation | None:
-        """Record other stock in the operation as it was read; None if it has changed since."""
-        named = {"name": stock_ref.name, "uid": stock_ref.uid}
-        return await self._patch(operation, {"spec": {"stock": named}})
+        """Record other stock at the version that was read; None if the operation has changed."""
+        stock = {"name": stock_ref.name, "uid": stock_ref.uid}
+        return await self._patch(operation, {"spec": {"stock": stock}})
 
     async def _patch(
         self, operation: Operation, body: dict[str, Any], subresource: str = ""
     ) -> Operation | None:
-        condition = {
+        preconditions = {
             "uid": operation.metadata.uid,
             "resourceVersion": operation.metadata.resource_version,
         }
-        conditional = {**body, "metadata": {**body.get("metadata", {}), **condition}}
+        conditional = {**body, "metadata": {**body.get("metadata", {}), **preconditions}}
         name = operation.metadata.name
         try:
             return await self._retry.call(
@@ -205,8 +203,8 @@ def operation_manifest(
 def require_same_request(operation: Operation, command: Command) -> None:
     if operation.spec.request_hash != request_hash(command):
         raise OperationConflictError(
-            f"operationID {command.operation_id!r} was used for another request; "
-            "use a new one, or send the very same request"
+            f"operationID {command.operation_id!r} was used for a different request; "
+            "use a new one, or send exactly the same request"
         )
 
 

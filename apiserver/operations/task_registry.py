@@ -24,7 +24,7 @@ class KeyedTasks:
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Own the tasks until cancelled; other processes resume the operations of cut-off tasks."""
+        """Own the tasks until cancelled; other processes resume the cancelled operations."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -33,11 +33,13 @@ class KeyedTasks:
                 self._group = None  # starts no more tasks
 
     def start(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> "asyncio.Future[T]":
-        """Return the future result of `key`; its task is started unless it runs already."""
+        """Return the future result of `key`; start its task unless it already runs."""
         if key in self._running:
             return self._running[key]
         if self._group is None:
-            raise ServiceUnavailableError("this replica is starting or stopping", retry_after=1)
+            raise ServiceUnavailableError(
+                "this replica is starting or stopping; try again", retry_after=1
+            )
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._running[key] = result
         self._group.create_task(self._run_task(key, work, result), name=key)
@@ -54,13 +56,13 @@ class KeyedTasks:
     async def _run_task(
         self, key: str, work: Callable[[], Coroutine[Any, Any, T]], result: "asyncio.Future[T]"
     ) -> None:
-        """Give the result or the error to the callers; an error must not cancel the group."""
+        """Pass the result or the error to the callers; an error must not cancel the group."""
         try:
             result.set_result(await work())
-        except Exception as error:  # noqa: BLE001 - handed on to those who wait
+        except Exception as error:  # noqa: BLE001 - passed on to the waiting callers
             log.info("operation_interrupted", extra={"operation": key, "error": str(error)})
             result.set_exception(error)
-            result.exception()  # marks the error as seen: there may be no caller left
+            result.exception()  # marks the error as retrieved: there may be no caller left
         finally:
             self._running.pop(key, None)
             result.cancel()
