@@ -8,7 +8,7 @@
 4. `_created_unit` is the result.
 
 Every step may be repeated, by any process at any time: a process that finds an unfinished
-operation goes on from what is in the cluster.
+operation continues from the objects that exist.
 """
 
 import asyncio

@@ -127,11 +127,11 @@ class StockSelector:
         """Return the error for missing stock, with the counts of the existing stock."""
         selection = ListOptions(field_selector=f"spec.specName={spec_name}", from_cache=True)
         page = await self._objects.list(GPU_UNITS, self._namespace, selection)
-        wanted = (
+        shortage = (
             f"stock unit {stock_name!r}" if stock_name else f"ready stock of spec {spec_name!r}"
         )
         return InsufficientCapacityError(
-            f"there is no {wanted} to be had; of spec {spec_name!r} there is "
+            f"there is no {shortage} to be had; of spec {spec_name!r} there is "
             f"{describe_stock(page.items)}"
         )
 

@@ -23,12 +23,12 @@ class FakeAcceptor(InvocationAcceptor):
         """Create the acceptor without any dependencies."""
 
     async def receive_payload(self, command: Invoke, chunks: AsyncIterator[bytes]) -> Submission:
-        sent = b"".join([chunk async for chunk in chunks])
+        payload = b"".join([chunk async for chunk in chunks])
         function = Function(
             metadata=ObjectMeta(name=command.function_name, uid="u"),
             spec=FunctionSpec(spec_name="g1.1", image="example/echo:1"),
         )
-        return Submission(function, "i", command, Payload(InvocationBody(inline=sent), "digest"))
+        return Submission(function, "i", command, Payload(InvocationBody(inline=payload), "digest"))
 
     async def accept(self, submission: Submission) -> Acceptance:
         return Acceptance(invocation_of(submission, new_record(submission, 1)), is_new=True)
@@ -44,7 +44,7 @@ class FakeInvocations(InvocationService):
     async def wait_final(self, invocation: Invocation, timeout_seconds: float) -> Invocation:
         self.waiting_count += 1
         await self.finish.wait()
-        ended = transition.finished(
+        record = transition.finished(
             invocation.record, InvocationState.SUCCEEDED, InvocationResult(), 2
         )
-        return Invocation(invocation.function_name, invocation.invocation_id, ended)
+        return Invocation(invocation.function_name, invocation.invocation_id, record)

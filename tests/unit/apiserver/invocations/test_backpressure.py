@@ -13,23 +13,27 @@ from shared.invocation.limits import DEFAULT_INLINE_BYTES, MIN_INLINE_BYTES
 GIB = 1024**3
 
 
-def encoded(size: int) -> float:
+def base64_size(size: int) -> float:
     """Return the size in a record of a body of `size` bytes."""
     return size * 4 / 3
 
 
-@pytest.mark.parametrize("most", [GIB, 64 * 1024**2, 1024**2])
-@pytest.mark.parametrize("fullness", [0.0, 0.4, 0.79])
-def test_every_accepted_invocation_has_space_for_its_outcome(most: int, fullness: float) -> None:
-    taken, promised, opened = int(most * fullness), 0.0, 0
-    while has_space(room := RecordCapacity(taken, most, opened)):
-        promised += (
-            RECORD_GROWTH_BYTES + encoded(max_inline_bytes(room)) - encoded(MIN_INLINE_BYTES)
+@pytest.mark.parametrize("max_bytes", [GIB, 64 * 1024**2, 1024**2])
+@pytest.mark.parametrize("fill_ratio", [0.0, 0.4, 0.79])
+def test_every_accepted_invocation_has_space_for_its_outcome(
+    max_bytes: int, fill_ratio: float
+) -> None:
+    used, reserved, open_records = int(max_bytes * fill_ratio), 0.0, 0
+    while has_space(capacity := RecordCapacity(used, max_bytes, open_records)):
+        reserved += (
+            RECORD_GROWTH_BYTES
+            + base64_size(max_inline_bytes(capacity))
+            - base64_size(MIN_INLINE_BYTES)
         )
-        opened += 1
+        open_records += 1
 
-    assert opened
-    assert taken + promised <= most
+    assert open_records
+    assert used + reserved <= max_bytes
 
 
 def test_a_result_is_kept_in_its_record_while_few_are_open() -> None:
@@ -38,8 +42,8 @@ def test_a_result_is_kept_in_its_record_while_few_are_open() -> None:
 
 
 def test_a_bucket_without_a_limit_is_never_full() -> None:
-    room = RecordCapacity(GIB, 0, 1_000_000)
-    assert (has_space(room), max_inline_bytes(room)) == (True, DEFAULT_INLINE_BYTES)
+    capacity = RecordCapacity(GIB, 0, 1_000_000)
+    assert (has_space(capacity), max_inline_bytes(capacity)) == (True, DEFAULT_INLINE_BYTES)
 
 
 def test_open_records_count_with_their_future_size() -> None:

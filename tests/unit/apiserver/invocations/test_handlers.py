@@ -10,13 +10,13 @@ from tests.unit.apiserver.in_process_api import run_app
 from tests.unit.apiserver.invocations.fake_invocations import FakeAcceptor, FakeInvocations
 
 INVOKE = f"{FUNCTIONS}/echo/invoke"
-AT_ONCE = RequestLimits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
+MAX_UPLOADS = RequestLimits().max_in_flight_bytes // MAX_PAYLOAD_BYTES
 
 
 async def test_waiting_sync_calls_do_not_use_the_byte_budget_of_uploads() -> None:
     invocations = FakeInvocations()
 
-    async def waiting() -> int:
+    async def waiting_count() -> int:
         return invocations.waiting_count
 
     async with (
@@ -24,11 +24,11 @@ async def test_waiting_sync_calls_do_not_use_the_byte_budget_of_uploads() -> Non
         asyncio.TaskGroup() as group,
     ):
         calls = [
-            api.request("POST", f"{INVOKE}?mode=sync", b"of any length") for _ in range(AT_ONCE)
+            api.request("POST", f"{INVOKE}?mode=sync", b"of any length") for _ in range(MAX_UPLOADS)
         ]
         waiters = [group.create_task(call) for call in calls]
-        await eventually(waiting, lambda count: count == AT_ONCE)
-        answer = await api.request("POST", INVOKE, b"of any length")
+        await eventually(waiting_count, lambda count: count == MAX_UPLOADS)
+        response = await api.request("POST", INVOKE, b"of any length")
         invocations.finish.set()
-    assert answer.status == 202, answer.json
-    assert {each.result().status for each in waiters} == {200}
+    assert response.status == 202, response.json
+    assert {waiter.result().status for waiter in waiters} == {200}

@@ -16,15 +16,15 @@ COMMAND = Invoke(function_name="echo", headers={"b": "1", "a": "2"}, attributes=
 
 
 def test_the_hash_ignores_key_order_wait_time_and_payload_storage() -> None:
-    again = replace(
+    same = replace(
         COMMAND,
         headers={"a": "2", "b": "1"},
         attributes={"x": [2], "y": 1},
         wait_seconds=5,
         invocation_id="named",
     )
-    elsewhere = Payload(InvocationBody(object_name="o", size=1), "digest")
-    assert invocation_hash(again, elsewhere) == invocation_hash(COMMAND, PAYLOAD)
+    stored_payload = Payload(InvocationBody(object_name="o", size=1), "digest")
+    assert invocation_hash(same, stored_payload) == invocation_hash(COMMAND, PAYLOAD)
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ def test_the_hash_covers_every_field_that_the_function_gets(change: dict[str, An
 
 
 def test_another_payload_is_another_request() -> None:
-    other = Payload(InvocationBody(inline=b"y", size=1), "other")
-    assert invocation_hash(COMMAND, other) != invocation_hash(COMMAND, PAYLOAD)
+    other_payload = Payload(InvocationBody(inline=b"y", size=1), "other")
+    assert invocation_hash(COMMAND, other_payload) != invocation_hash(COMMAND, PAYLOAD)
 
 
-def test_a_json_payload_is_the_same_whatever_the_order_of_its_keys() -> None:
+def test_the_order_of_keys_does_not_change_a_json_payload() -> None:
     schema = InvokeSchema()
     first = schema.parse({"serverlessRequestID": "f", "payload": {"a": 1, "b": {"d": 2, "c": 3}}})
-    again = schema.parse({"serverlessRequestID": "f", "payload": {"b": {"c": 3, "d": 2}, "a": 1}})
-    assert first.payload == again.payload == b'{"a":1,"b":{"c":3,"d":2}}'
+    same = schema.parse({"serverlessRequestID": "f", "payload": {"b": {"c": 3, "d": 2}, "a": 1}})
+    assert first.payload == same.payload == b'{"a":1,"b":{"c":3,"d":2}}'
     assert first.command.content_type == "application/json"
 
 
-def test_no_payload_is_empty_and_null_is_null() -> None:
+def test_an_absent_payload_is_empty_and_null_is_json_null() -> None:
     schema = InvokeSchema()
     assert schema.parse({"serverlessRequestID": "f"}).payload == b""
     assert schema.parse({"serverlessRequestID": "f", "payload": None}).payload == b"null"

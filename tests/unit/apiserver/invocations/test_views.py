@@ -26,9 +26,9 @@ def view(record: InvocationRecord) -> dict[str, object]:
     return invocation_view(Invocation("echo", "a", record))
 
 
-def test_every_moment_that_is_read_can_be_shown() -> None:
-    last = replace(QUEUED, accepted_at=MAX_MILLISECONDS)
-    assert str(view(last)["acceptedAt"]).startswith("9999-12-31T23:59:59.")
+def test_the_latest_possible_timestamp_can_be_shown() -> None:
+    latest = replace(QUEUED, accepted_at=MAX_MILLISECONDS)
+    assert str(view(latest)["acceptedAt"]).startswith("9999-12-31T23:59:59.")
 
 
 def test_a_queued_invocation_shows_only_its_acceptance_time() -> None:
@@ -42,7 +42,7 @@ def test_a_queued_invocation_shows_only_its_acceptance_time() -> None:
     }
 
 
-def test_clocks_that_disagree_make_no_time_negative() -> None:
+def test_durations_are_never_negative_if_clocks_differ() -> None:
     running = transition.attempt_started(QUEUED, "w", 1, QUEUED.accepted_at - 60_000)
     ended = transition.finished(
         running, InvocationState.FAILED, InvocationResult(error="e"), running.started_at - 1
@@ -59,7 +59,7 @@ def test_an_invocation_that_never_ran_shows_no_run_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("body", "expected"),
     [
         (InvocationBody(), {}),
         (InvocationBody(inline=b"text", size=4), {"body": "text", "bodyBytes": 4}),
@@ -69,12 +69,12 @@ def test_an_invocation_that_never_ran_shows_no_run_times() -> None:
     ],
 )
 def test_a_body_is_shown_as_text_as_base64_or_by_its_size(
-    body: InvocationBody, shown: dict[str, object]
+    body: InvocationBody, expected: dict[str, object]
 ) -> None:
-    assert body_view(body) == shown
+    assert body_view(body) == expected
 
 
-def test_a_dead_letter_without_a_readable_call_is_shown_as_it_was() -> None:
+def test_an_unreadable_dead_letter_is_shown_with_its_original_message() -> None:
     letter = DeadLetterMessage(reason="garbage", failure_class="unreadable", original=b"\x00", at=1)
     assert dead_letter_view(ListedDeadLetter("echo", letter, 3)) == {
         "requestID": "echo",

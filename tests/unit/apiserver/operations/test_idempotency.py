@@ -1,4 +1,4 @@
-"""Tests of idempotency: exactly one of all callers of an operation gets the answer NEW."""
+"""Tests of idempotency: exactly one of all callers of an operation gets the result NEW."""
 
 from apiserver.errors import ConflictError
 from apiserver.kube.resources import OPERATIONS
@@ -18,8 +18,8 @@ async def test_the_starter_of_a_failed_attempt_does_not_get_the_result_of_the_ne
     command = CreateUnit("op-1", "unit-1", "g1.1", "a:1")
     late = api.replicas[0].units._creator
     begun, memory = await api.run(late.begin(command))
-    ended = {"status": failed_status(ConflictError("somebody else has ended it"))}
-    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"), ended, "status")
-    again = await api.run(api.replicas[1].units.create(command))
-    answer = await api.run(late._join(begun, command, memory, late._runner.deadline()))
-    assert (again.kind, answer.kind) == (ResultKind.NEW, ResultKind.REPLAY)
+    failure = {"status": failed_status(ConflictError("another process has failed it"))}
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"), failure, "status")
+    second = await api.run(api.replicas[1].units.create(command))
+    first = await api.run(late._join(begun, command, memory, late._runner.deadline()))
+    assert (second.kind, first.kind) == (ResultKind.NEW, ResultKind.REPLAY)

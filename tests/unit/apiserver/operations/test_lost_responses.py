@@ -21,79 +21,79 @@ SEED = SeedStock("op", "g1.1", 3, memory="1Gi")
 POOL = CreatePool("op", "pool", "g1.1", PoolSettings(replicas=1, memory="1Gi"))
 
 
-class Narrow:
+class QuotaServer:
     """API server with a quota, which loses the response to the last create that fits.
 
     The server checks the quota before the name, as a real server does.
     """
 
-    def __init__(self, behind: ModelGateway, room: int) -> None:
-        self._create = behind.create
-        self._room = room
+    def __init__(self, gateway: ModelGateway, quota: int) -> None:
+        self._create = gateway.create
+        self._quota = quota
 
     async def create(self, resource: Resource[T], namespace: str, body: JsonObject) -> T:
         if resource.kind == OPERATIONS.kind:
             return await self._create(resource, namespace, body)
-        if not self._room:
+        if not self._quota:
             raise kube_errors.QuotaExceededError("403", "exceeded quota: few")
-        self._room -= 1
-        is_last = not self._room
-        made = await self._create(resource, namespace, body)
+        self._quota -= 1
+        is_last = not self._quota
+        obj = await self._create(resource, namespace, body)
         if is_last:
             raise kube_errors.ServerError("500")
-        return made
+        return obj
 
 
 @pytest.fixture
 def api() -> ModelApi:
-    made = ModelApi()
-    made.add_stock("s")
-    return made
+    api = ModelApi()
+    api.add_stock("s")
+    return api
 
 
-def narrow(api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int) -> KubeServices:
+def limit_creates(api: ModelApi, monkeypatch: pytest.MonkeyPatch, quota: int) -> KubeServices:
     client = api._clients[0]
-    monkeypatch.setattr(client, "create", Narrow(client, room).create)
+    monkeypatch.setattr(client, "create", QuotaServer(client, quota).create)
     return api.replicas[0]
 
 
-async def test_a_unit_whose_create_answer_was_lost_belongs_to_the_operation(
+async def test_a_unit_whose_create_response_was_lost_belongs_to_the_operation(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = await api.run(narrow(api, monkeypatch, 1).units.create(UNIT))
+    result = await api.run(limit_creates(api, monkeypatch, 1).units.create(UNIT))
 
-    assert made.kind is ResultKind.NEW
+    assert result.kind is ResultKind.NEW
 
 
 async def test_a_unit_create_refused_by_a_quota_stays_refused(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConflictError, match="exceeded quota: few"):
-        await api.run(narrow(api, monkeypatch, 0).units.create(UNIT))
+        await api.run(limit_creates(api, monkeypatch, 0).units.create(UNIT))
     assert (GPU_UNITS.plural, INSTANCE_NAMESPACE, "trainer") not in api.server.objects
 
 
-async def test_a_pool_whose_create_answer_was_lost_belongs_to_the_operation(
+async def test_a_pool_whose_create_response_was_lost_belongs_to_the_operation(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = await api.run(narrow(api, monkeypatch, 1).pools.create(POOL))
+    result = await api.run(limit_creates(api, monkeypatch, 1).pools.create(POOL))
 
-    assert made.kind is ResultKind.NEW
+    assert result.kind is ResultKind.NEW
 
 
-@pytest.mark.parametrize(("room", "phase"), [(3, "Succeeded"), (2, "Failed")])
-async def test_stock_whose_create_answer_was_lost_belongs_to_the_seed(
-    api: ModelApi, monkeypatch: pytest.MonkeyPatch, room: int, phase: str
+@pytest.mark.parametrize(("quota", "phase"), [(3, "Succeeded"), (2, "Failed")])
+async def test_stock_whose_create_response_was_lost_belongs_to_the_seed(
+    api: ModelApi, monkeypatch: pytest.MonkeyPatch, quota: int, phase: str
 ) -> None:
-    replica = narrow(api, monkeypatch, room)
+    replica = limit_creates(api, monkeypatch, quota)
 
-    async def seeded() -> None:
+    async def seed_and_join() -> None:
         await replica.stock.seed(SEED)
         await replica.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
-    await api.run(seeded())
-    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op"))
-    assert (record["status"]["phase"], record["status"]["created"]) == (phase, room)
+    await api.run(seed_and_join())
+    operation = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op"))
+    assert (operation["status"]["phase"], operation["status"]["created"]) == (phase, quota)
 
 
 async def nothing() -> None:

@@ -18,7 +18,7 @@ def test_the_hash_carries_its_version() -> None:
     assert request_hash(UNIT).startswith("v1:")
 
 
-def test_the_id_of_the_operation_is_no_part_of_the_request() -> None:
+def test_the_operation_id_does_not_change_the_hash() -> None:
     other = CreateUnit(operation_id="b", name="mine", spec_name="g1.1", image="a:1")
     assert request_hash(UNIT) == request_hash(other)
 
@@ -35,14 +35,14 @@ def test_empty_and_absent_fields_have_the_same_hash() -> None:
     assert request_hash(UNIT) == request_hash(empty)
 
 
-def test_requests_of_different_types_are_different() -> None:
+def test_requests_of_different_types_have_different_hashes() -> None:
     seed = SeedStock("a", "g1.1", 1)
     pool = CreatePool("a", "g1.1", "g1.1", PoolSettings(replicas=1))
     storage = CreateStorage("a", "g1.1", "1Gi")
-    assert len({request_hash(each) for each in (UNIT, seed, pool, storage)}) == 4
+    assert len({request_hash(command) for command in (UNIT, seed, pool, storage)}) == 4
 
 
-def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> None:
+def test_the_hash_depends_on_the_order_of_arguments_but_not_of_labels() -> None:
     def labelled(*pairs: tuple[str, str]) -> str:
         return request_hash(
             CreateUnit(operation_id="a", name="x", spec_name="s", image="i", labels=dict(pairs))
@@ -63,26 +63,26 @@ def test_the_order_of_labels_does_not_matter_but_that_of_arguments_does() -> Non
     st.lists(st.text(max_size=5), max_size=3),
     st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3),
 )
-def test_a_recorded_request_can_be_resumed_as_it_was(
+def test_a_recorded_request_is_decoded_to_the_same_command(
     image: str, args: list[str], labels: dict[str, str]
 ) -> None:
     template = WorkloadTemplate(args=tuple(args), envs=(EnvVar(name="A", value=image),))
     command = CreateUnit(
         operation_id="a", name="x", spec_name="s", image=image, template=template, labels=labels
     )
-    stored = msgspec.json.decode(msgspec.json.encode(normalised_fields(command)))
-    assert msgspec.convert({**stored, "operation_id": "a"}, CreateUnit) == command
+    recorded = msgspec.json.decode(msgspec.json.encode(normalised_fields(command)))
+    assert msgspec.convert({**recorded, "operation_id": "a"}, CreateUnit) == command
 
 
-def test_a_default_that_is_written_out_is_as_if_it_were_not_given() -> None:
+def test_explicit_defaults_have_the_same_hash_as_absent_fields() -> None:
     seed = SeedStock("a", "s", 1, memory="1Gi")
     pool = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
-    said = PoolSettings(replicas=0, memory="1Gi", gpu=0, gpu_resource="nvidia.com/gpu")
+    explicit = PoolSettings(replicas=0, memory="1Gi", gpu=0, gpu_resource="nvidia.com/gpu")
     assert request_hash(seed) == request_hash(SeedStock("a", "s", 1, memory="1Gi", gpu=0))
-    assert request_hash(pool) == request_hash(CreatePool("a", "p", "s", said))
+    assert request_hash(pool) == request_hash(CreatePool("a", "p", "s", explicit))
 
 
-def test_only_the_fields_of_the_request_itself_have_defaults() -> None:
+def test_nested_fields_have_no_defaults() -> None:
     chosen = PoolSettings(memory="1Gi", node_selector={"gpu_resource": "nvidia.com/gpu"})
     plain = CreatePool("a", "p", "s", PoolSettings(memory="1Gi"))
     assert request_hash(CreatePool("a", "p", "s", chosen)) != request_hash(plain)

@@ -23,126 +23,128 @@ from tests.model.gateway import ModelGateway, decode_object
 from tests.model.model_api import ModelApi
 from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 
-NAMED = CreateUnit(
+NAMED_STOCK_COMMAND = CreateUnit(
     operation_id="op", name="trainer", spec_name="g1.1", image="a:1", stock_name="s-0"
 )
-ANY = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
-RECORD = names.operation_name("op")
+COMMAND = CreateUnit(operation_id="op", name="trainer", spec_name="g1.1", image="a:1")
+OPERATION_NAME = names.operation_name("op")
 
 
-def stock(api: ModelApi, name: str) -> GPUUnit:
+def get_stock(api: ModelApi, name: str) -> GPUUnit:
     return decode_object(GPU_UNITS, api.server.get(GPU_UNITS, STOCK_NAMESPACE, name))
 
 
-async def failed(command: CreateUnit) -> ModelApi:
+async def new_failed_operation(command: CreateUnit) -> ModelApi:
     """Run an operation that creates a unit from `s-0`; fail it and release its stock claim."""
     api = ModelApi()
     api.add_stock("s-0")
     await api.run(api.replicas[0].units.create(command))
     status = {"phase": "Failed", "message": "conflict: exceeded quota", "objects": None}
-    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, RECORD, {"status": status}, "status")
-    released = claim_validity.claim_release_patch(stock(api, "s-0"), None)
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, OPERATION_NAME, {"status": status}, "status")
+    released = claim_validity.claim_release_patch(get_stock(api, "s-0"), None)
     api.server.patch(GPU_UNITS, STOCK_NAMESPACE, "s-0", released, "")
     return api
 
 
-async def again(api: ModelApi, command: CreateUnit) -> OperationResult[Any]:
-    """Return the answer to the restart, while a controller runs beside it."""
+async def restart(api: ModelApi, command: CreateUnit) -> OperationResult[Any]:
+    """Return the result of the restart, while a controller runs beside it."""
 
-    async def both() -> OperationResult[Any]:
+    async def restart_beside_controller() -> OperationResult[Any]:
         controller = ModelController(api._clients[0], api._scheduler, Random(0))
         async with asyncio.TaskGroup() as group:
-            beside = group.create_task(controller.run())
-            accepted = await api.replicas[0].units.create(command)
-            beside.cancel()
-        return accepted
+            controller_task = group.create_task(controller.run())
+            result = await api.replicas[0].units.create(command)
+            controller_task.cancel()
+        return result
 
-    return await api.run(both())
+    return await api.run(restart_beside_controller())
 
 
-def entry(api: ModelApi, unit: GPUUnit) -> HandoffDecision:
+def handoff_decision(api: ModelApi, unit: GPUUnit) -> HandoffDecision:
     """Return the controller's hand-off decision about the unit."""
     source = source_stock_of(unit)
     assert source is not None
-    record = decode_object(OPERATIONS, api.server.get(OPERATIONS, SYSTEM_NAMESPACE, RECORD))
-    return check_handoff(unit, source, record, stock(api, source.name)).decision
+    operation = decode_object(
+        OPERATIONS, api.server.get(OPERATIONS, SYSTEM_NAMESPACE, OPERATION_NAME)
+    )
+    return check_handoff(unit, source, operation, get_stock(api, source.name)).decision
 
 
 async def test_a_restarted_create_claims_its_stock_again() -> None:
-    api = await failed(ANY)
+    api = await new_failed_operation(COMMAND)
 
-    accepted = await api.run(api.replicas[0].units.create(ANY))
+    result = await api.run(api.replicas[0].units.create(COMMAND))
 
-    assert accepted.kind is ResultKind.NEW
-    assert isinstance(accepted.value, GPUUnit)
-    assert entry(api, accepted.value) is HandoffDecision.ADMITTED
+    assert result.kind is ResultKind.NEW
+    assert isinstance(result.value, GPUUnit)
+    assert handoff_decision(api, result.value) is HandoffDecision.ADMITTED
 
 
-async def test_a_restarted_create_takes_other_stock_if_its_own_is_lost() -> None:
-    api = await failed(ANY)
-    left = api.server.get(GPU_UNITS, INSTANCE_NAMESPACE, "trainer")["metadata"]["uid"]
+async def test_a_restarted_create_uses_other_stock_if_its_stock_is_lost() -> None:
+    api = await new_failed_operation(COMMAND)
+    uid_before = api.server.get(GPU_UNITS, INSTANCE_NAMESPACE, "trainer")["metadata"]["uid"]
     api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
     api.add_stock("s-1")
 
-    accepted = await again(api, ANY)
+    result = await restart(api, COMMAND)
 
-    assert accepted.kind is ResultKind.NEW
-    assert accepted.value.metadata.uid != left
-    assert source_stock_of(accepted.value).name == "s-1"  # type: ignore[union-attr]
+    assert result.kind is ResultKind.NEW
+    assert result.value.metadata.uid != uid_before
+    assert source_stock_of(result.value).name == "s-1"  # type: ignore[union-attr]
 
 
 async def test_a_restarted_create_is_refused_if_its_named_stock_is_lost() -> None:
-    api = await failed(NAMED)
+    api = await new_failed_operation(NAMED_STOCK_COMMAND)
     api.server.delete(GPU_UNITS, STOCK_NAMESPACE, "s-0", "", "")
     api.add_stock("s-1")
 
     with pytest.raises(InsufficientCapacityError):
-        await api.run(api.replicas[0].units.create(NAMED))
+        await api.run(api.replicas[0].units.create(NAMED_STOCK_COMMAND))
 
 
-async def test_a_restarted_create_is_new_although_the_answer_to_its_restart_was_lost(
+async def test_a_restarted_create_is_new_after_the_response_to_the_restart_was_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    api = await failed(ANY)
-    lose_the_first_answer(api._clients[0], "patch", monkeypatch)
+    api = await new_failed_operation(COMMAND)
+    lose_first_response(api._clients[0], "patch", monkeypatch)
 
-    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.NEW
-    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.REPLAY
+    assert (await api.run(api.replicas[0].units.create(COMMAND))).kind is ResultKind.NEW
+    assert (await api.run(api.replicas[0].units.create(COMMAND))).kind is ResultKind.REPLAY
 
 
-async def test_a_create_is_new_although_others_have_ended_it_before_its_record_was_seen(
+async def test_a_create_is_new_after_another_replica_finished_its_operation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     api = ModelApi(replicas=2)
     api.add_stock("s-0")
     other = api.replicas[1]
 
-    async def resumed() -> None:
-        known = await other.resumer.resume_unfinished(set())
-        await other.resumer.resume_unfinished(known)
+    async def resume_on_other_replica() -> None:
+        versions = await other.resumer.resume_unfinished(set())
+        await other.resumer.resume_unfinished(versions)
         await other.operation_tasks.join("op", nothing, timeout_seconds=60.0)
 
-    lose_the_first_answer(api._clients[0], "create", monkeypatch, resumed)
+    lose_first_response(api._clients[0], "create", monkeypatch, resume_on_other_replica)
 
-    assert (await api.run(api.replicas[0].units.create(ANY))).kind is ResultKind.NEW
+    assert (await api.run(api.replicas[0].units.create(COMMAND))).kind is ResultKind.NEW
 
 
-def lose_the_first_answer(
+def lose_first_response(
     client: ModelGateway,
     verb: str,
     monkeypatch: pytest.MonkeyPatch,
-    meanwhile: Callable[[], Awaitable[None]] | None = None,
+    before_error: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Let the first call of the verb take effect, but raise a server error for it."""
-    answered = getattr(client, verb)
+    send = getattr(client, verb)
     calls = itertools.count()
 
-    async def call(*given: Any) -> Any:
-        answer = await answered(*given)
+    async def call(*args: Any) -> Any:
+        response = await send(*args)
         if next(calls):
-            return answer
-        if meanwhile is not None:
-            await meanwhile()
+            return response
+        if before_error is not None:
+            await before_error()
         raise kube_errors.ServerError("500")
 
     monkeypatch.setattr(client, verb, call)

@@ -13,43 +13,43 @@ LONG = 1000.0
 
 
 @asynccontextmanager
-async def open_workshop() -> AsyncIterator[KeyedTasks]:
-    workshop = KeyedTasks()
+async def run_tasks() -> AsyncIterator[KeyedTasks]:
+    tasks = KeyedTasks()
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(workshop.run())
+        running = group.create_task(tasks.run())
         await asyncio.sleep(0)
-        yield workshop
+        yield tasks
         running.cancel()
 
 
 async def test_callers_with_the_same_key_join_one_task() -> None:
-    gate, began = asyncio.Event(), []
+    may_end, started = asyncio.Event(), []
 
     async def work() -> str:
-        began.append("once")
-        await gate.wait()
+        started.append("once")
+        await may_end.wait()
         return "done"
 
-    async with open_workshop() as workshop, asyncio.TaskGroup() as group:
-        first = group.create_task(workshop.join("key", work, LONG))
-        second = group.create_task(workshop.join("key", work, LONG))
+    async with run_tasks() as tasks, asyncio.TaskGroup() as group:
+        first = group.create_task(tasks.join("key", work, LONG))
+        second = group.create_task(tasks.join("key", work, LONG))
         await asyncio.sleep(0)
-        gate.set()
+        may_end.set()
         assert (await first, await second) == ("done", "done")
-    assert began == ["once"]
+    assert started == ["once"]
 
 
 async def test_a_task_continues_when_no_caller_waits() -> None:
-    gate, ended = asyncio.Event(), asyncio.Event()
+    may_end, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> str:
-        await gate.wait()
+        await may_end.wait()
         ended.set()
         return "done"
 
-    async with open_workshop() as workshop:
-        assert await workshop.join("key", work, timeout_seconds=0.0) is None
-        gate.set()
+    async with run_tasks() as tasks:
+        assert await tasks.join("key", work, timeout_seconds=0.0) is None
+        may_end.set()
         await ended.wait()
 
 
@@ -60,25 +60,25 @@ async def test_a_failed_task_raises_for_its_callers_and_stops_no_other_task() ->
     async def works() -> str:
         return "done"
 
-    async with open_workshop() as workshop:
+    async with run_tasks() as tasks:
         with pytest.raises(ValueError, match="no"):
-            await workshop.join("bad", fails, LONG)
-        assert await workshop.join("good", works, LONG) == "done"
-        assert await workshop.join("bad", works, LONG) == "done"
+            await tasks.join("bad", fails, LONG)
+        assert await tasks.join("good", works, LONG) == "done"
+        assert await tasks.join("bad", works, LONG) == "done"
 
 
-async def test_a_process_that_stops_begins_nothing() -> None:
+async def test_a_task_registry_that_does_not_run_starts_no_task() -> None:
     async def work() -> str:
         return "done"
 
-    workshop = KeyedTasks()
+    tasks = KeyedTasks()
     with pytest.raises(ServiceUnavailableError):
-        await workshop.join("key", work, LONG)
+        await tasks.join("key", work, LONG)
 
 
-async def test_a_closing_task_registry_takes_no_task() -> None:
+async def test_a_stopping_task_registry_starts_no_task() -> None:
     """Check the refusal while a cancelled task has not ended yet, too."""
-    workshop, is_ending, may_end = KeyedTasks(), asyncio.Event(), asyncio.Event()
+    tasks, is_ending, may_end = KeyedTasks(), asyncio.Event(), asyncio.Event()
 
     async def slow_to_end() -> None:
         try:
@@ -90,12 +90,12 @@ async def test_a_closing_task_registry_takes_no_task() -> None:
     async def nothing() -> None: ...
 
     async with asyncio.TaskGroup() as group:
-        running = group.create_task(workshop.run())
+        running = group.create_task(tasks.run())
         await asyncio.sleep(0)
-        _ = workshop.start("one", slow_to_end)
+        _ = tasks.start("one", slow_to_end)
         await asyncio.sleep(0)
         running.cancel()
         await is_ending.wait()
         with pytest.raises(ServiceUnavailableError):
-            _ = workshop.start("two", nothing)
+            _ = tasks.start("two", nothing)
         may_end.set()

@@ -17,7 +17,7 @@ def test_a_catalogued_spec_needs_no_resources() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "requested",
     [
         RequestedResources(memory="256Gi"),
         RequestedResources(memory="262144Mi"),
@@ -25,12 +25,12 @@ def test_a_catalogued_spec_needs_no_resources() -> None:
         RequestedResources(node_selector={"zone": "a"}),
     ],
 )
-def test_a_catalogued_spec_accepts_equal_resources(given: RequestedResources) -> None:
-    assert CATALOGUE.resolve_resources("g1.8", given) == LARGE
+def test_a_catalogued_spec_accepts_equal_resources(requested: RequestedResources) -> None:
+    assert CATALOGUE.resolve_resources("g1.8", requested) == LARGE
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("requested", "field"),
     [
         (RequestedResources(memory="128Gi"), "memory"),
         (RequestedResources(gpu=0), "gpu"),
@@ -41,19 +41,19 @@ def test_a_catalogued_spec_accepts_equal_resources(given: RequestedResources) ->
     ],
 )
 def test_other_resources_of_a_catalogued_spec_are_refused_by_field(
-    given: RequestedResources, field: str
+    requested: RequestedResources, field: str
 ) -> None:
     with pytest.raises(ConflictError) as refused:
-        CATALOGUE.resolve_resources("g1.8", given)
+        CATALOGUE.resolve_resources("g1.8", requested)
     assert [detail.field for detail in refused.value.details] == [field]
 
 
-def test_a_spec_that_is_not_catalogued_has_what_the_caller_gives() -> None:
-    envelope = CATALOGUE.resolve_resources("mine", RequestedResources(memory="1Gi", gpu=1))
-    assert envelope == UnitResources(spec_name="mine", memory="1Gi", gpu=1)
+def test_a_spec_outside_the_catalogue_has_the_requested_resources() -> None:
+    resources = CATALOGUE.resolve_resources("mine", RequestedResources(memory="1Gi", gpu=1))
+    assert resources == UnitResources(spec_name="mine", memory="1Gi", gpu=1)
 
 
-def test_a_spec_that_is_not_catalogued_needs_its_memory() -> None:
+def test_a_spec_outside_the_catalogue_requires_memory() -> None:
     with pytest.raises(InvalidRequestError) as refused:
         CATALOGUE.resolve_resources("mine", RequestedResources(gpu=1))
     assert [detail.field for detail in refused.value.details] == ["memory"]

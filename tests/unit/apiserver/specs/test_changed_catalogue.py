@@ -1,4 +1,4 @@
-"""Tests of a changed catalogue: an operation gets the same answer that it had under the old one."""
+"""Tests of a changed catalogue: a replay gets the same result as under the old one."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,7 +17,9 @@ from tests.model.model_api import ModelApi
 Request = Callable[[KubeServices], Coroutine[Any, Any, OperationResult[Any]]]
 
 CATALOGUE = Catalogue({"g1.1": CatalogueEntry(UnitResources(spec_name="g1.1", memory="1Gi"))})
-OTHER = Catalogue({"g1.1": CatalogueEntry(UnitResources(spec_name="g1.1", memory="2Gi"))})
+CHANGED_CATALOGUE = Catalogue(
+    {"g1.1": CatalogueEntry(UnitResources(spec_name="g1.1", memory="2Gi"))}
+)
 
 
 def seed(memory: str | None) -> Request:
@@ -32,9 +34,9 @@ def pool(memory: str | None) -> Request:
 @pytest.mark.parametrize("request_for", [seed, pool])
 @pytest.mark.parametrize(
     ("memory", "changed", "refusal"),
-    [("1Gi", OTHER, ConflictError), (None, Catalogue(), InvalidRequestError)],
+    [("1Gi", CHANGED_CATALOGUE, ConflictError), (None, Catalogue(), InvalidRequestError)],
 )
-async def test_a_replay_is_answered_as_before(
+async def test_a_replay_succeeds_after_a_change_of_the_catalogue(
     request_for: Callable[[str | None], Request],
     memory: str | None,
     changed: Catalogue,

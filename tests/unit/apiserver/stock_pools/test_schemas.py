@@ -9,7 +9,7 @@ from apiserver.stock_pools.schemas import CreatePoolSchema, PoolSettingsSchema
 from shared.k8s.pod import Toleration
 from tests.unit.apiserver.field_errors import field_errors
 
-WHOLE = {
+BODY = {
     "replicas": 3,
     "maxUnavailable": 1,
     "cpu": "500m",
@@ -37,17 +37,17 @@ SETTINGS = PoolSettings(
 
 
 def test_a_pool_is_read() -> None:
-    body = {"operationID": "p-1", "name": "g1", "specName": "g1.1", **WHOLE}
+    body = {"operationID": "p-1", "name": "g1", "specName": "g1.1", **BODY}
     assert CreatePoolSchema().parse(body) == CreatePool("p-1", "g1", "g1.1", SETTINGS)
 
 
 def test_pool_settings_are_read() -> None:
-    assert PoolSettingsSchema().parse(WHOLE) == SETTINGS
+    assert PoolSettingsSchema().parse(BODY) == SETTINGS
     assert PoolSettingsSchema().parse({}) == PoolSettings()
 
 
 @pytest.mark.parametrize(
-    ("body", "places"),
+    ("body", "errors"),
     [
         ({"replicas": -1}, {"replicas": "must be from 0 to 2147483647"}),
         ({"replicas": 2**31}, {"replicas": "must be from 0 to 2147483647"}),
@@ -81,9 +81,9 @@ def test_pool_settings_are_read() -> None:
     ],
 )
 def test_problems_of_pool_settings_are_named_by_field(
-    body: dict[str, Any], places: dict[str, str]
+    body: dict[str, Any], errors: dict[str, str]
 ) -> None:
-    assert field_errors(PoolSettingsSchema(), body) == places
+    assert field_errors(PoolSettingsSchema(), body) == errors
 
 
 def test_a_pool_needs_an_operation_a_name_and_a_spec() -> None:

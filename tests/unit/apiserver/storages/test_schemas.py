@@ -23,14 +23,14 @@ from shared.v1alpha1.gpustorage import (
 from shared.v1alpha1.wellknown import MANAGED_BY_LABEL, OPERATION_ID_ANNOTATION
 from tests.unit.apiserver.field_errors import field_errors
 
-LEAST = {"name": "data", "size": "1Gi"}
-NAME = "cannot be changed; create another storage, prepared from this one"
+MINIMAL_BODY = {"name": "data", "size": "1Gi"}
+REFUSAL = "cannot be changed; create another storage, prepared from this one"
 
 
 def test_a_storage_is_read() -> None:
     body = {
         "operationID": "d-1",
-        **LEAST,
+        **MINIMAL_BODY,
         "storageClassName": "",
         "prepare": {"fromImage": "fill:1", "command": ["run"], "args": ["--all"]},
         "accessor": {"enabled": True},
@@ -48,17 +48,19 @@ def test_a_storage_is_read() -> None:
 
 
 def test_a_storage_needs_a_name_and_a_size_only() -> None:
-    assert CreateStorageSchema().parse(LEAST) == CreateStorage("", "data", "1Gi")
+    assert CreateStorageSchema().parse(MINIMAL_BODY) == CreateStorage("", "data", "1Gi")
     assert set(field_errors(CreateStorageSchema(), {})) == {"name", "size"}
 
 
-def test_a_copy_is_read() -> None:
-    command = CreateStorageSchema().parse({**LEAST, "prepare": {"fromStorageName": "origin"}})
+def test_a_storage_copied_from_another_storage_is_read() -> None:
+    command = CreateStorageSchema().parse(
+        {**MINIMAL_BODY, "prepare": {"fromStorageName": "origin"}}
+    )
     assert command.prepare == PrepareSpec(from_storage_name="origin")
 
 
 @pytest.mark.parametrize(
-    ("body", "places"),
+    ("body", "errors"),
     [
         ({"size": "0"}, {"size": '"0" must be greater than 0'}),
         ({"size": 5}, {"size": "is not text"}),
@@ -94,24 +96,26 @@ def test_a_copy_is_read() -> None:
     ],
 )
 def test_problems_of_a_storage_are_named_by_field(
-    body: dict[str, Any], places: dict[str, str] | set[str]
+    body: dict[str, Any], errors: dict[str, str] | set[str]
 ) -> None:
-    found = field_errors(CreateStorageSchema(), {**LEAST, **body})
-    assert (found if isinstance(places, dict) else set(found)) == places
+    reported = field_errors(CreateStorageSchema(), {**MINIMAL_BODY, **body})
+    assert (reported if isinstance(errors, dict) else set(reported)) == errors
 
 
 def test_a_storage_change_is_read() -> None:
-    read = ChangeStorageSchema().parse
-    assert read({}) == ChangeStorage("")
-    assert read({"size": "2Gi", "labels": {}}) == ChangeStorage("", size="2Gi", labels={})
-    assert read({"accessor": None, "labels": None}) == ChangeStorage("", accessor=None, labels=None)
+    parse = ChangeStorageSchema().parse
+    assert parse({}) == ChangeStorage("")
+    assert parse({"size": "2Gi", "labels": {}}) == ChangeStorage("", size="2Gi", labels={})
+    assert parse({"accessor": None, "labels": None}) == ChangeStorage(
+        "", accessor=None, labels=None
+    )
 
 
 @pytest.mark.parametrize(
-    ("body", "places"),
+    ("body", "errors"),
     [
-        ({"name": "other"}, {"name": NAME}),
-        ({"storageClassName": "fast"}, {"storageClassName": NAME}),
+        ({"name": "other"}, {"name": REFUSAL}),
+        ({"storageClassName": "fast"}, {"storageClassName": REFUSAL}),
         (
             {"prepare": {"fromImage": "b"}},
             {"prepare": "cannot be changed: a storage is prepared once; create another storage"},
@@ -121,12 +125,12 @@ def test_a_storage_change_is_read() -> None:
     ],
 )
 def test_unchangeable_fields_of_a_storage_are_named(
-    body: dict[str, Any], places: dict[str, str]
+    body: dict[str, Any], errors: dict[str, str]
 ) -> None:
-    assert field_errors(ChangeStorageSchema(), body) == places
+    assert field_errors(ChangeStorageSchema(), body) == errors
 
 
-def test_a_new_storage_is_shown_without_what_is_not_known() -> None:
+def test_a_new_storage_is_shown_without_unset_fields() -> None:
     new = GPUStorage(
         metadata=ObjectMeta(name="data", namespace="ns", uid="u"), spec=GPUStorageSpec(size="1Gi")
     )

@@ -33,34 +33,39 @@ from tests.model.namespaces import INSTANCE_NAMESPACE, SYSTEM_NAMESPACE
 COMMAND = CreateStorage(
     "d-1", "data", "1Gi", prepare=PrepareSpec(from_image="fill:1"), labels={"team": "a"}
 )
-FILLED_BY = {"fromImage": "fill:1"}
+PREPARE = {"fromImage": "fill:1"}
 
 
-def a_class(name: str, *, grows: bool, default: bool = False) -> StorageClass:
-    note = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
-    document = {"metadata": {"name": name, "annotations": note}, "allowVolumeExpansion": grows}
+def new_storage_class(name: str, *, grows: bool, default: bool = False) -> StorageClass:
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    document = {
+        "metadata": {"name": name, "annotations": annotations},
+        "allowVolumeExpansion": grows,
+    }
     return msgspec.convert(document, StorageClass)
 
 
-async def test_a_storage_is_made_once_for_all_requests_of_an_operation() -> None:
+async def test_a_storage_is_created_once_for_all_requests_of_an_operation() -> None:
     api = ModelApi(replicas=2)
 
-    async def several() -> list[OperationResult[Any]]:
-        asked = [api.replicas[number % 2].storages.create(COMMAND) for number in range(4)]
-        return list(await asyncio.gather(*asked))
+    async def create_concurrently() -> list[OperationResult[Any]]:
+        creates = [api.replicas[number % 2].storages.create(COMMAND) for number in range(4)]
+        return list(await asyncio.gather(*creates))
 
-    answers = await api.run(several())
-    assert [each.kind for each in answers].count(ResultKind.NEW) == 1
-    assert {each.value.metadata.uid for each in answers} == {api.get_storage("data").metadata.uid}
-    made = api.get_storage("data")
-    assert made.spec.prepare == PrepareSpec(from_image="fill:1")
-    assert made.metadata.labels["team"] == "a"
-    assert made.metadata.annotations[OPERATION_ID_ANNOTATION] == "d-1"
-    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("d-1"))
-    assert record["status"]["objects"][0]["kind"] == "GPUStorage"
+    results = await api.run(create_concurrently())
+    assert [result.kind for result in results].count(ResultKind.NEW) == 1
+    assert {result.value.metadata.uid for result in results} == {
+        api.get_storage("data").metadata.uid
+    }
+    storage = api.get_storage("data")
+    assert storage.spec.prepare == PrepareSpec(from_image="fill:1")
+    assert storage.metadata.labels["team"] == "a"
+    assert storage.metadata.annotations[OPERATION_ID_ANNOTATION] == "d-1"
+    operation = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("d-1"))
+    assert operation["status"]["objects"][0]["kind"] == "GPUStorage"
 
 
-async def test_another_request_of_the_same_operation_is_a_conflict() -> None:
+async def test_a_different_storage_request_of_the_same_operation_is_a_conflict() -> None:
     api = ModelApi()
     create = api.replicas[0].storages.create
     await api.run(create(COMMAND))
@@ -73,9 +78,9 @@ async def test_a_replay_reports_a_deleted_storage() -> None:
     create = api.replicas[0].storages.create
     await api.run(create(COMMAND))
     await api.run(api.replicas[0].storages.delete("data"))
-    again = await api.run(create(COMMAND))
-    assert again.kind is ResultKind.REPLAY
-    assert isinstance(again.value, DeletedObject)
+    replay = await api.run(create(COMMAND))
+    assert replay.kind is ResultKind.REPLAY
+    assert isinstance(replay.value, DeletedObject)
 
 
 @pytest.mark.parametrize("operation_id", ["", "d-2"])
@@ -86,29 +91,29 @@ async def test_a_taken_storage_name_is_reported(operation_id: str) -> None:
         await api.run(api.replicas[0].storages.create(CreateStorage(operation_id, "data", "1Gi")))
 
 
-async def test_without_an_operation_a_storage_is_just_made() -> None:
+async def test_a_storage_without_an_operation_id_is_created_without_an_operation() -> None:
     api = ModelApi()
-    made = await api.run(api.replicas[0].storages.create(CreateStorage("", "data", "1Gi")))
-    assert made.kind is ResultKind.NEW
+    result = await api.run(api.replicas[0].storages.create(CreateStorage("", "data", "1Gi")))
+    assert result.kind is ResultKind.NEW
     assert set(api.server.objects) == {("gpustorages", INSTANCE_NAMESPACE, "data")}
     assert api.get_storage("data").metadata.labels == {MANAGED_BY_LABEL: "gpu-runtime"}
 
 
-async def test_an_operation_that_was_cut_off_is_resumed_as_it_was_settled() -> None:
+async def test_an_interrupted_storage_create_is_resumed_with_its_recorded_spec() -> None:
     api = ModelApi()
-    use_cases = api.replicas[0]
+    services = api.replicas[0]
     spec = {"size": "1Gi", "accessor": {"enabled": True}}
-    await api.run(use_cases.storages._creator._operations.begin(COMMAND, resolved_spec=spec))
+    await api.run(services.storages._creator._operations.begin(COMMAND, resolved_spec=spec))
 
-    async def twice() -> GPUStorage:
-        known = await use_cases.resumer.resume_unfinished(set())
-        await use_cases.resumer.resume_unfinished(known)
-        accepted = await use_cases.storages.create(COMMAND)
-        assert isinstance(accepted.value, GPUStorage)
-        return accepted.value
+    async def resume_and_create() -> GPUStorage:
+        versions = await services.resumer.resume_unfinished(set())
+        await services.resumer.resume_unfinished(versions)
+        result = await services.storages.create(COMMAND)
+        assert isinstance(result.value, GPUStorage)
+        return result.value
 
-    made = await api.run(twice())
-    assert made.spec.accessor == AccessorSpec(enabled=True)
+    storage = await api.run(resume_and_create())
+    assert storage.spec.accessor == AccessorSpec(enabled=True)
 
 
 async def test_storages_are_listed_by_phase() -> None:
@@ -116,10 +121,10 @@ async def test_storages_are_listed_by_phase() -> None:
     api.add_storage("a", {"phase": "Ready"})
     api.add_storage("b", {"phase": "Failed"})
     page = await api.run(api.replicas[0].storages.list(ListStorages(phase="Ready")))
-    assert [each.metadata.name for each in page.items] == ["a"]
+    assert [storage.metadata.name for storage in page.items] == ["a"]
 
 
-async def test_given_fields_of_a_storage_are_changed() -> None:
+async def test_a_storage_change_sets_only_the_present_fields() -> None:
     api = ModelApi()
     api.add_storage("data", {"capacity": "1Gi"}, accessor={"enabled": True})
     api.patch_storage_metadata("data", labels={"old": "x", MANAGED_BY_LABEL: "gpu-runtime"})
@@ -153,7 +158,7 @@ async def test_a_storage_never_shrinks_below_its_capacity() -> None:
 
 
 @pytest.mark.parametrize("capacity", ["", "1Gi"])
-async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
+async def test_a_size_that_no_volume_reached_can_be_reduced_to_the_capacity(capacity: str) -> None:
     api = ModelApi()
     api.add_storage("data", {"capacity": capacity}, size="16E")
     changed = await api.run(api.replicas[0].storages.change(ChangeStorage("data", "1Gi")))
@@ -161,7 +166,7 @@ async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "size", "is_refused"),
+    ("name", "class_of_volume", "size", "is_refused"),
     [
         ("fixed", "", "3Gi", True),
         ("fixed", "fixed", "2Gi", False),
@@ -175,16 +180,17 @@ async def test_a_size_beyond_all_volumes_can_be_set_back(capacity: str) -> None:
         ("unknown", "", "3Gi", False),
     ],
 )
-async def test_a_class_that_is_known_not_to_expand(
-    name: str | None, given: str, size: str, is_refused: bool
+async def test_growth_is_refused_if_the_storage_class_is_known_not_to_expand(
+    name: str | None, class_of_volume: str, size: str, is_refused: bool
 ) -> None:
     api = ModelApi()
     api.set_storage_classes(
-        a_class("fixed", grows=False, default=True), a_class("flexible", grows=True)
+        new_storage_class("fixed", grows=False, default=True),
+        new_storage_class("flexible", grows=True),
     )
-    asked = {} if name is None else {"storageClassName": name}
-    status = {"capacity": "2Gi", "storageClassName": given}
-    api.add_storage("data", status, size="2Gi", **asked)
+    spec = {} if name is None else {"storageClassName": name}
+    status = {"capacity": "2Gi", "storageClassName": class_of_volume}
+    api.add_storage("data", status, size="2Gi", **spec)
     change = api.replicas[0].storages.change(ChangeStorage("data", size))
     if is_refused:
         with pytest.raises(ConflictError, match="cannot grow"):
@@ -203,7 +209,7 @@ async def test_a_class_that_is_known_not_to_expand(
         (None, False),
     ],
 )
-async def test_a_storage_that_is_mounted_is_not_deleted(lock: str | None, is_refused: bool) -> None:
+async def test_a_mounted_storage_is_not_deleted(lock: str | None, is_refused: bool) -> None:
     api = ModelApi()
     api.add_storage("data")
     api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: lock})
@@ -217,7 +223,7 @@ async def test_a_storage_that_is_mounted_is_not_deleted(lock: str | None, is_ref
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) -> None:
+async def test_a_storage_that_is_locked_during_a_delete_is_kept(seed: int) -> None:
     api = ModelApi(seed=seed)
     api.add_storage("data")
     client = api.replicas[0].storages._cluster
@@ -225,8 +231,11 @@ async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) 
     async def lock() -> None:
         storage = await client.get(GPU_STORAGES, INSTANCE_NAMESPACE, "data")
         version = storage.metadata.resource_version
-        note = {"resourceVersion": version, "annotations": {MOUNTED_BY_ANNOTATION: '{"unit":"a"}'}}
-        await client.patch(GPU_STORAGES, INSTANCE_NAMESPACE, "data", {"metadata": note})
+        metadata = {
+            "resourceVersion": version,
+            "annotations": {MOUNTED_BY_ANNOTATION: '{"unit":"a"}'},
+        }
+        await client.patch(GPU_STORAGES, INSTANCE_NAMESPACE, "data", {"metadata": metadata})
 
     async def both() -> list[object]:
         work = (lock(), api.replicas[0].storages.delete("data"))
@@ -238,70 +247,70 @@ async def test_a_lock_that_is_taken_meanwhile_wins_over_the_deletion(seed: int) 
 
 
 @pytest.mark.parametrize(
-    ("prepare", "status", "said"),
+    ("prepare", "status", "message"),
     [
         (None, {}, "has no prepare"),
-        (FILLED_BY, {}, "is Pending"),
-        (FILLED_BY, {"prepare": {"phase": "Running"}}, "is Running"),
-        (FILLED_BY, {"prepare": {"phase": "Succeeded"}}, "is Succeeded"),
+        (PREPARE, {}, "is Pending"),
+        (PREPARE, {"prepare": {"phase": "Running"}}, "is Running"),
+        (PREPARE, {"prepare": {"phase": "Succeeded"}}, "is Succeeded"),
     ],
 )
 async def test_only_a_failed_prepare_is_recovered(
-    prepare: dict[str, str] | None, status: dict[str, Any], said: str
+    prepare: dict[str, str] | None, status: dict[str, Any], message: str
 ) -> None:
     api = ModelApi()
     api.add_storage("data", status, **({"prepare": prepare} if prepare else {}))
-    with pytest.raises(ConflictError, match=said):
+    with pytest.raises(ConflictError, match=message):
         await api.run(api.replicas[0].storages.recover("data"))
 
 
 @pytest.mark.parametrize("seed", range(10))
 async def test_one_of_several_concurrent_recoveries_is_started(seed: int) -> None:
     api = ModelApi(seed=seed, replicas=2)
-    api.add_storage("data", {"prepare": {"phase": "Failed"}}, prepare=FILLED_BY)
+    api.add_storage("data", {"prepare": {"phase": "Failed"}}, prepare=PREPARE)
 
-    async def ask(number: int) -> GPUStorage | ServiceError:
+    async def recover(number: int) -> GPUStorage | ServiceError:
         try:
             return await api.replicas[number].storages.recover("data")
         except ServiceError as error:
             return error
 
     async def race() -> list[GPUStorage | ServiceError]:
-        return list(await asyncio.gather(ask(0), ask(1)))
+        return list(await asyncio.gather(recover(0), recover(1)))
 
-    answers = await api.run(race())
-    assert [isinstance(each, ConflictError) for each in answers].count(True) == 1
+    results = await api.run(race())
+    assert [isinstance(result, ConflictError) for result in results].count(True) == 1
     assert api.get_storage("data").metadata.annotations[RECOVER_ANNOTATION].startswith("id-")
 
 
 async def test_a_prepare_that_failed_again_can_be_recovered_again() -> None:
     api = ModelApi()
     status = {"prepare": {"phase": "Failed", "recoveredBy": "first"}}
-    api.add_storage("data", status, prepare=FILLED_BY)
+    api.add_storage("data", status, prepare=PREPARE)
     api.patch_storage_metadata("data", annotations={RECOVER_ANNOTATION: "first"})
-    asked = await api.run(api.replicas[0].storages.recover("data"))
-    assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
+    storage = await api.run(api.replicas[0].storages.recover("data"))
+    assert storage.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
     with pytest.raises(ConflictError, match="already requested"):
         await api.run(api.replicas[0].storages.recover("data"))
 
 
-async def test_a_request_that_came_before_the_failure_is_no_recovery_under_way() -> None:
+async def test_a_recovery_request_from_before_the_failure_does_not_block_a_new_one() -> None:
     api = ModelApi()
     status = {"prepare": {"phase": "Failed", "priorRequest": "early"}}
-    api.add_storage("data", status, prepare=FILLED_BY)
+    api.add_storage("data", status, prepare=PREPARE)
     api.patch_storage_metadata("data", annotations={RECOVER_ANNOTATION: "early"})
-    asked = await api.run(api.replicas[0].storages.recover("data"))
-    assert asked.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
+    storage = await api.run(api.replicas[0].storages.recover("data"))
+    assert storage.metadata.annotations[RECOVER_ANNOTATION] == "id-0"
 
 
 async def test_every_action_on_an_absent_storage_is_not_found() -> None:
     api = ModelApi()
     storages = api.replicas[0].storages
-    for work in (
+    for action in (
         storages.get("data"),
         storages.change(ChangeStorage("data", "1Gi")),
         storages.recover("data"),
         storages.delete("data"),
     ):
         with pytest.raises(NotFoundError):
-            await api.run(work)
+            await api.run(action)

@@ -55,7 +55,7 @@ BODIES = st.dictionaries(NAMES | st.text(max_size=4), VALUES, max_size=8)
 )
 @settings(max_examples=60)
 @given(body=BODIES)
-def test_any_body_is_read_or_refused_with_field_and_message(
+def test_any_body_is_parsed_or_rejected_with_field_and_message(
     schema: RequestSchema[Any], body: dict[str, Any]
 ) -> None:
     assert all(field and message for field, message in _problems(schema, body))

@@ -30,17 +30,19 @@ from tests.unit.apiserver.field_errors import field_errors
         ),
     ],
 )
-def test_given_fields_are_changed(body: dict[str, Any], command: ChangeUnit) -> None:
+def test_present_fields_of_a_unit_change_are_parsed(
+    body: dict[str, Any], command: ChangeUnit
+) -> None:
     assert ChangeUnitSchema().parse(body) == command
 
 
-def test_absent_fields_are_kept() -> None:
+def test_absent_fields_of_a_unit_change_are_unset() -> None:
     command = ChangeUnitSchema().parse({})
     assert {command.image, command.template, command.access, command.labels} == {UNSET}
 
 
 @pytest.mark.parametrize(
-    ("body", "places"),
+    ("body", "errors"),
     [
         ({"image": None}, {"image": "must not be null"}),
         ({"image": ""}, {"image": "is required"}),
@@ -57,8 +59,10 @@ def test_absent_fields_are_kept() -> None:
         ),
     ],
 )
-def test_unchangeable_fields_are_named(body: dict[str, Any], places: dict[str, str]) -> None:
-    assert field_errors(ChangeUnitSchema(), body) == places
+def test_invalid_and_unchangeable_fields_are_refused_by_name(
+    body: dict[str, Any], errors: dict[str, str]
+) -> None:
+    assert field_errors(ChangeUnitSchema(), body) == errors
 
 
 def test_all_problems_of_a_unit_change_are_listed() -> None:

@@ -13,21 +13,28 @@ from shared.v1alpha1.mount import StorageMount
 from shared.v1alpha1.template import EnvVar, EnvVarSource, Port, SecretKeyRef, WorkloadTemplate
 from tests.unit.apiserver.field_errors import field_errors
 
-LEAST = {"operationID": "o-1", "name": "trainer", "specName": "g1.1", "image": "example/app:1"}
+MINIMAL_BODY = {
+    "operationID": "o-1",
+    "name": "trainer",
+    "specName": "g1.1",
+    "image": "example/app:1",
+}
 PORTS = {"ports": [{"name": "http", "port": 80}]}
 
 
-def wrong(**fields: Any) -> dict[str, str]:
-    return field_errors(CreateUnitSchema(), {**LEAST, **fields})
+def errors_of(**fields: Any) -> dict[str, str]:
+    return field_errors(CreateUnitSchema(), {**MINIMAL_BODY, **fields})
 
 
 def test_a_minimal_create_request_is_read() -> None:
-    assert CreateUnitSchema().parse(LEAST) == CreateUnit("o-1", "trainer", "g1.1", "example/app:1")
+    assert CreateUnitSchema().parse(MINIMAL_BODY) == CreateUnit(
+        "o-1", "trainer", "g1.1", "example/app:1"
+    )
 
 
 def test_a_complete_create_request_is_read() -> None:
     body = {
-        **LEAST,
+        **MINIMAL_BODY,
         "namespace": "runtime-instance",
         "stockNamespace": "runtime-stock",
         "stockName": "stock-1",
@@ -78,20 +85,20 @@ def test_a_complete_create_request_is_read() -> None:
 
 
 def test_all_missing_fields_are_listed() -> None:
-    assert field_errors(CreateUnitSchema(), {}) == dict.fromkeys(LEAST, "is required")
+    assert field_errors(CreateUnitSchema(), {}) == dict.fromkeys(MINIMAL_BODY, "is required")
 
 
 @pytest.mark.parametrize("operation_id", ["x", "a b", "fn/uid/3", "Ω" * 128, "👩‍🚀"[:1], "-"])
 def test_valid_operation_ids_are_accepted(operation_id: str) -> None:
-    read = CreateUnitSchema().parse({**LEAST, "operationID": operation_id})
-    assert read.operation_id == operation_id
+    command = CreateUnitSchema().parse({**MINIMAL_BODY, "operationID": operation_id})
+    assert command.operation_id == operation_id
 
 
 @pytest.mark.parametrize(
     "operation_id", ["", " a", "a ", "a\u00a0", "\u2003a", "a\nb", "a\u200bb", "x" * 129, "a\x7f"]
 )
 def test_invalid_operation_ids_are_refused(operation_id: str) -> None:
-    (message,) = wrong(operationID=operation_id).values()
+    (message,) = errors_of(operationID=operation_id).values()
     assert message.endswith(
         "is not an operationID: 1 to 128 printable characters, no blank at either end, "
         "such as order-4711"
@@ -132,16 +139,16 @@ def test_invalid_operation_ids_are_refused(operation_id: str) -> None:
         ("Name", "x", "there is no such field"),
     ],
 )
-def test_a_field_that_is_wrong_is_named_with_what_is_accepted(
+def test_an_invalid_field_is_refused_with_its_name_and_the_accepted_values(
     field: str, value: object, message: str
 ) -> None:
-    found = wrong(**{field: value})
-    assert list(found) == [field]
-    assert found[field].startswith(message)
+    errors = errors_of(**{field: value})
+    assert list(errors) == [field]
+    assert errors[field].startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("fields", "places"),
+    ("fields", "errors"),
     [
         ({"template": {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": "1"}]}},
          {"template.ports[1].port": "is not a whole number"}),
@@ -213,61 +220,65 @@ def test_a_field_that_is_wrong_is_named_with_what_is_accepted(
          {"template.ports[0].port": '"9809" is reserved for the worker'}),
     ],
 )  # fmt: skip
-def test_problems_inside_are_named_by_their_path(
-    fields: dict[str, object], places: dict[str, str]
+def test_problems_of_nested_fields_are_named_by_their_path(
+    fields: dict[str, object], errors: dict[str, str]
 ) -> None:
-    assert wrong(**fields) == places
+    assert errors_of(**fields) == errors
 
 
 def test_problems_of_different_parts_are_listed_together() -> None:
     template = {"envs": [{"name": "A"}, {"name": "A"}], "ports": [{"name": "X", "port": 0}]}
-    assert set(wrong(name="UP", template=template, labels={"a": "x y"}, extra=1)) == {
+    assert set(errors_of(name="UP", template=template, labels={"a": "x y"}, extra=1)) == {
         *("name", "template.envs[1].name", "template.ports[0].port", "labels['a']", "extra"),
     }
 
 
-def test_the_namespaces_are_those_of_the_configuration() -> None:
+def test_only_the_configured_namespaces_are_accepted() -> None:
     schema = CreateUnitSchema(RequestLimits(NamespacesConfig(instance="mine", stock="store")))
-    schema.parse({**LEAST, "namespace": "mine", "stockNamespace": "store"})
-    assert set(field_errors(schema, {**LEAST, "namespace": "runtime-instance"})) == {"namespace"}
-    CreateUnitSchema().parse({**LEAST, "namespace": "runtime-instance"})
+    schema.parse({**MINIMAL_BODY, "namespace": "mine", "stockNamespace": "store"})
+    assert set(field_errors(schema, {**MINIMAL_BODY, "namespace": "runtime-instance"})) == {
+        "namespace"
+    }
+    CreateUnitSchema().parse({**MINIMAL_BODY, "namespace": "runtime-instance"})
 
 
-def test_a_long_unknown_field_is_cut() -> None:
-    (field,) = wrong(**{"x" * 1000: 1})
+def test_the_name_of_a_long_unknown_field_is_truncated() -> None:
+    (field,) = errors_of(**{"x" * 1000: 1})
     assert len(field) == 80
 
 
 def test_a_problem_of_the_template_does_not_hide_other_problems() -> None:
-    found = wrong(name="Bad_Name", colour="red", template=PORTS, access={"primaryPort": "nope"})
-    assert set(found) == {"name", "colour", "access.primaryPort"}
+    errors = errors_of(
+        name="Bad_Name", colour="red", template=PORTS, access={"primaryPort": "nope"}
+    )
+    assert set(errors) == {"name", "colour", "access.primaryPort"}
 
 
 def test_a_problem_of_the_template_does_not_hide_problems_of_the_access() -> None:
     template = {**PORTS, "envs": [{"name": 1}]}
-    found = wrong(template=template, access={"primaryPort": "nope", "scheme": "gopher"})
-    assert set(found) == {"template.envs[0].name", "access.primaryPort", "access.scheme"}
+    errors = errors_of(template=template, access={"primaryPort": "nope", "scheme": "gopher"})
+    assert set(errors) == {"template.envs[0].name", "access.primaryPort", "access.scheme"}
 
 
 def test_unreadable_ports_cause_no_error_of_the_access() -> None:
     for template in ({"ports": 7}, {"ports": [{"name": "http"}]}, 7):
-        found = wrong(template=template, access={"primaryPort": "http"})
-        assert not [field for field in found if field.startswith("access")]
+        errors = errors_of(template=template, access={"primaryPort": "http"})
+        assert not [field for field in errors if field.startswith("access")]
 
 
 def test_an_access_without_ports_is_listed_with_other_problems() -> None:
-    found = wrong(image=7, template={"args": 7}, access={})
-    assert set(found) == {"image", "template.args", "access"}
+    errors = errors_of(image=7, template={"args": 7}, access={})
+    assert set(errors) == {"image", "template.args", "access"}
 
 
 def test_other_problems_do_not_hide_problems_of_a_worker() -> None:
-    found = wrong(
+    errors = errors_of(
         image=7,
         serverless={"requestID": "fn"},
         template={"envs": 7, "ports": [{"name": "http", "port": 9809}]},
         storageMounts=[{"name": "data"}],
     )
-    assert set(found) == {
+    assert set(errors) == {
         "image",
         "template.envs",
         "template.ports[0].port",
@@ -275,11 +286,11 @@ def test_other_problems_do_not_hide_problems_of_a_worker() -> None:
     }
 
 
-def test_an_item_that_cannot_be_read_hides_no_problem_of_the_others() -> None:
+def test_an_unreadable_list_item_does_not_hide_problems_of_other_items() -> None:
     envs = [{"name": 1}, {"name": "a"}, {"name": "a"}, 7, {"name": "a=b"}]
     mounts = [{"mountPath": "/x"}, {"name": "data", "mountPath": "/proc"}]
-    found = wrong(template={"envs": envs}, storageMounts=mounts)
-    assert set(found) == {
+    errors = errors_of(template={"envs": envs}, storageMounts=mounts)
+    assert set(errors) == {
         "template.envs[0].name",
         "template.envs[2].name",
         "template.envs[3]",
@@ -289,6 +300,6 @@ def test_an_item_that_cannot_be_read_hides_no_problem_of_the_others() -> None:
     }
 
 
-def test_a_label_that_is_no_text_hides_no_problem_of_the_others() -> None:
-    found = wrong(labels={"a": 7, "b": "ok", "c": "not ok"})
-    assert set(found) == {"labels['a']", "labels['c']"}
+def test_a_label_that_is_not_text_does_not_hide_problems_of_other_labels() -> None:
+    errors = errors_of(labels={"a": 7, "b": "ok", "c": "not ok"})
+    assert set(errors) == {"labels['a']", "labels['c']"}

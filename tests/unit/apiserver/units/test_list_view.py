@@ -70,10 +70,10 @@ STATUS = GPUUnitStatus(
     node_name="node-1",
     conditions=(condition("Scheduled", "PodBound"), condition("Ready", "PodReady")),
 )
-LITTLE = GPUUnitSpec(spec_name="g1.1")
+MINIMAL_SPEC = GPUUnitSpec(spec_name="g1.1")
 UNITS = {
     "everything": GPUUnit(metadata=META, spec=SPEC, status=STATUS),
-    "little": GPUUnit(metadata=ObjectMeta(name="a"), spec=LITTLE),
+    "minimal": GPUUnit(metadata=ObjectMeta(name="a"), spec=MINIMAL_SPEC),
     "empty parts": GPUUnit(
         metadata=META,
         spec=GPUUnitSpec(spec_name="s", template=WorkloadTemplate(), access=UnitAccess(scheme="")),
@@ -81,29 +81,29 @@ UNITS = {
     "defaults": GPUUnit(metadata=META, spec=GPUUnitSpec(spec_name="s", access=UnitAccess())),
     "no ready condition": GPUUnit(
         metadata=META,
-        spec=LITTLE,
+        spec=MINIMAL_SPEC,
         status=GPUUnitStatus(conditions=(condition("Scheduled", "PodBound"),)),
     ),
 }
-WAYS: list[tuple[Callable[[GPUUnit], ListedUnit], type[UnitViewSchema]]] = [
+VIEWS: list[tuple[Callable[[GPUUnit], ListedUnit], type[UnitViewSchema]]] = [
     (listed_unit, GPUUnitViewSchema),
     (listed_stock_unit, StockUnitViewSchema),
 ]
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
-@pytest.mark.parametrize(("listed", "schema"), WAYS)
-def test_a_listed_unit_is_what_the_schema_shows(
+@pytest.mark.parametrize(("listed", "schema"), VIEWS)
+def test_a_listed_unit_has_the_same_json_as_from_the_schema(
     unit: GPUUnit, listed: Callable[[GPUUnit], ListedUnit], schema: type[UnitViewSchema]
 ) -> None:
-    shown = json.dumps(schema().dump(unit), separators=(",", ":"), ensure_ascii=False)
-    assert msgspec.json.encode(listed(unit)).decode() == shown
+    expected = json.dumps(schema().dump(unit), separators=(",", ":"), ensure_ascii=False)
+    assert msgspec.json.encode(listed(unit)).decode() == expected
 
 
-@pytest.mark.parametrize(("listed", "schema"), WAYS)
-def test_no_field_of_the_schema_is_left_out(
+@pytest.mark.parametrize(("listed", "schema"), VIEWS)
+def test_a_listed_unit_has_every_field_of_the_schema(
     listed: Callable[[GPUUnit], ListedUnit], schema: type[UnitViewSchema]
 ) -> None:
     fields = {field.data_key for field in schema().fields.values()} - {"deleted"}
-    shown = msgspec.to_builtins(listed(UNITS["everything"]))
-    assert set(shown) == fields
+    item = msgspec.to_builtins(listed(UNITS["everything"]))
+    assert set(item) == fields

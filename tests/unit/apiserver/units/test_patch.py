@@ -34,28 +34,30 @@ UNIT = msgspec.convert(
 )
 
 
-def after(command: ChangeUnit) -> dict[str, Any]:
+def patched_unit(command: ChangeUnit) -> dict[str, Any]:
     """Return the unit as the server would store it after the patch."""
     patch = msgspec.json.decode(msgspec.json.encode(change_patch(UNIT, command)))
     result: dict[str, Any] = apply_merge_patch(msgspec.to_builtins(UNIT), patch)
     return result
 
 
-def test_absent_fields_of_a_unit_change_stay() -> None:
-    changed = after(ChangeUnit("mine", image="a:2"))
+def test_absent_fields_of_a_unit_change_keep_their_values() -> None:
+    changed = patched_unit(ChangeUnit("mine", image="a:2"))
     assert changed["spec"] == {**msgspec.to_builtins(UNIT.spec), "image": "a:2"}
     assert changed["metadata"]["labels"] == UNIT.metadata.labels
 
 
-def test_a_given_object_replaces_the_stored_one_as_a_whole() -> None:
+def test_an_object_in_a_unit_change_replaces_the_whole_stored_object() -> None:
     template = WorkloadTemplate(ports=(Port(name="ssh", port=22),))
-    changed = after(ChangeUnit("mine", template=template, access=UnitAccess(primary_port="ssh")))
+    changed = patched_unit(
+        ChangeUnit("mine", template=template, access=UnitAccess(primary_port="ssh"))
+    )
     assert changed["spec"]["template"] == {"ports": [{"name": "ssh", "port": 22}]}
     assert changed["spec"]["access"] == {"primaryPort": "ssh"}
 
 
 def test_null_fields_of_a_unit_change_are_cleared() -> None:
-    changed = after(
+    changed = patched_unit(
         ChangeUnit("mine", template=None, access=None, storage_mounts=None, labels=None)
     )
     assert set(changed["spec"]) == {"specName", "image"}
@@ -63,7 +65,7 @@ def test_null_fields_of_a_unit_change_are_cleared() -> None:
 
 
 def test_changed_labels_replace_the_user_labels_only() -> None:
-    changed = after(ChangeUnit("mine", labels={"team": "b", "new": "y"}))
+    changed = patched_unit(ChangeUnit("mine", labels={"team": "b", "new": "y"}))
     expected = {"team": "b", "new": "y", "runtime.lokiwager.io/operation": "op"}
     assert changed["metadata"]["labels"] == expected
 
@@ -73,7 +75,7 @@ def test_a_unit_patch_has_uid_and_resource_version_preconditions() -> None:
     assert metadata == {"uid": "u", "resourceVersion": "7"}
 
 
-def test_the_changed_spec_is_validated() -> None:
+def test_the_changed_spec_has_the_new_and_the_kept_fields() -> None:
     spec = changed_spec(
         UNIT, ChangeUnit("mine", template=WorkloadTemplate(envs=(EnvVar(name="B"),)))
     )

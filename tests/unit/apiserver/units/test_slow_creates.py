@@ -21,29 +21,30 @@ CREATE_SECONDS = 27.0
 @pytest.fixture
 async def api() -> ModelApi:
     """Return an API whose operation stays unfinished, because its stray is not removed."""
-    made = ModelApi(create_seconds=CREATE_SECONDS)
-    made.add_stock("s")
-    await made.run(made.replicas[0].units._creator.begin(UNIT))
-    notes = {OPERATION_ID_ANNOTATION: "op", SOURCE_STOCK_UID_ANNOTATION: "another"}
-    stray = {"metadata": {"name": "trainer", "annotations": notes}, "spec": {"specName": "g1.1"}}
-    made.add_object(GPU_UNITS, INSTANCE_NAMESPACE, stray)
-    return made
+    api = ModelApi(create_seconds=CREATE_SECONDS)
+    api.add_stock("s")
+    await api.run(api.replicas[0].units._creator.begin(UNIT))
+    annotations = {OPERATION_ID_ANNOTATION: "op", SOURCE_STOCK_UID_ANNOTATION: "another"}
+    metadata = {"name": "trainer", "annotations": annotations}
+    stray = {"metadata": metadata, "spec": {"specName": "g1.1"}}
+    api.add_object(GPU_UNITS, INSTANCE_NAMESPACE, stray)
+    return api
 
 
 async def test_a_slow_stock_list_counts_towards_the_create_time_limit(
     api: ModelApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = api._clients[0]
-    quick = client.list
+    list_at_once = client.list
 
-    async def slow(resource: Resource[T], namespace: str, selection: ListOptions) -> Page[T]:
+    async def list_slowly(resource: Resource[T], namespace: str, selection: ListOptions) -> Page[T]:
         await api._scheduler.sleep(CREATE_SECONDS)
-        return await quick(resource, namespace, selection)
+        return await list_at_once(resource, namespace, selection)
 
-    monkeypatch.setattr(client, "list", slow)
-    accepted = await api.run(api.replicas[0].units.create(UNIT))
+    monkeypatch.setattr(client, "list", list_slowly)
+    result = await api.run(api.replicas[0].units.create(UNIT))
 
-    assert accepted.kind is ResultKind.UNFINISHED
+    assert result.kind is ResultKind.UNFINISHED
 
 
 async def test_waiting_for_a_create_slot_counts_towards_the_create_time_limit(
@@ -51,18 +52,18 @@ async def test_waiting_for_a_create_slot_counts_towards_the_create_time_limit(
 ) -> None:
     units = api.replicas[0].units
 
-    async def others() -> None:
+    async def hold_all_slots() -> None:
         for _ in range(MAX_CONCURRENT_CREATES):
             await units._creator._create_slots.acquire()
         await api._scheduler.sleep(CREATE_SECONDS)
         units._creator._create_slots.release()
 
-    async def both() -> ResultKind:
-        answer, _ = await asyncio.gather(later(), others())
-        return answer
+    async def create_while_slots_are_held() -> ResultKind:
+        kind, _ = await asyncio.gather(create_later(), hold_all_slots())
+        return kind
 
-    async def later() -> ResultKind:
+    async def create_later() -> ResultKind:
         await asyncio.sleep(0)  # the other creates came first
         return (await units.create(UNIT)).kind
 
-    assert await api.run(both()) is ResultKind.UNFINISHED
+    assert await api.run(create_while_slots_are_held()) is ResultKind.UNFINISHED

@@ -24,13 +24,13 @@ from shared.v1alpha1.wellknown import ATTEMPT_ANNOTATION, MOUNT_FINALIZER, MOUNT
 from tests.model.model_api import ModelApi
 from tests.model.namespaces import INSTANCE_NAMESPACE, STOCK_NAMESPACE, SYSTEM_NAMESPACE
 
-MINE = StorageLock(unit="mine", operation="op")
-FILL = {"fromImage": "fill:1"}
-EVERYTHING = ListOptions()
+LOCK = StorageLock(unit="mine", operation="op")
+PREPARE = {"fromImage": "fill:1"}
+NO_FILTER = ListOptions()
 
 
-def mounting(number: int | str, *storages: str) -> CreateUnit:
-    mounts = tuple(StorageMount(name=each, mount_path=f"/{each}") for each in storages)
+def create_command(number: int | str, *storages: str) -> CreateUnit:
+    mounts = tuple(StorageMount(name=name, mount_path=f"/{name}") for name in storages)
     return CreateUnit(
         operation_id=f"op-{number}",
         name=f"unit-{number}",
@@ -40,7 +40,7 @@ def mounting(number: int | str, *storages: str) -> CreateUnit:
     )
 
 
-def a_storage(
+def new_storage(
     lock: dict[str, str] | None = None,
     *,
     attempt: str = "",
@@ -53,42 +53,47 @@ def a_storage(
         "annotations": annotations | ({ATTEMPT_ANNOTATION: attempt} if attempt else {}),
         **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {}),
     }
-    spec = {"size": "1Gi", **({"prepare": FILL} if prepare is not None else {})}
+    spec = {"size": "1Gi", **({"prepare": PREPARE} if prepare is not None else {})}
     status = {"prepare": {"phase": prepare}} if prepare else {}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, GPUStorage)
 
 
 @pytest.mark.parametrize(
-    ("storage", "say"),
+    ("storage", "decision"),
     [
-        (a_storage(), LockDecision.TAKE),
-        (a_storage(deleted=True), LockDecision.REFUSE),
-        (a_storage({"unit": "mine", "operation": "op"}), LockDecision.KEEP),
-        (a_storage({"unit": "mine", "operation": "op"}, deleted=True), LockDecision.KEEP),
-        (a_storage({"unit": "mine", "operation": "op"}, attempt="2"), LockDecision.TAKE),
-        (a_storage({"unit": "mine", "operation": "op", "uid": "u"}), LockDecision.REFUSE),
-        (a_storage({"unit": "other", "uid": "u"}), LockDecision.REFUSE),
-        (a_storage({"unit": "mine", "uid": "u"}), LockDecision.REFUSE),
-        (a_storage({"unit": "other", "operation": "op-2"}), LockDecision.REFUSE),
-        (a_storage({}), LockDecision.REFUSE),
-        (a_storage({"prepare": "copy", "operation": "op"}), LockDecision.REFUSE),
-        (a_storage({"prepare": "data", "operation": "op"}, prepare="Running"), LockDecision.DEFER),
-        (a_storage(prepare=""), LockDecision.DEFER),
-        (a_storage(prepare="Failed"), LockDecision.DEFER),
-        (a_storage({"unit": "other", "uid": "u"}, prepare="Pending"), LockDecision.REFUSE),
-        (a_storage(prepare="Succeeded"), LockDecision.TAKE),
+        (new_storage(), LockDecision.TAKE),
+        (new_storage(deleted=True), LockDecision.REFUSE),
+        (new_storage({"unit": "mine", "operation": "op"}), LockDecision.KEEP),
+        (new_storage({"unit": "mine", "operation": "op"}, deleted=True), LockDecision.KEEP),
+        (new_storage({"unit": "mine", "operation": "op"}, attempt="2"), LockDecision.TAKE),
+        (new_storage({"unit": "mine", "operation": "op", "uid": "u"}), LockDecision.REFUSE),
+        (new_storage({"unit": "other", "uid": "u"}), LockDecision.REFUSE),
+        (new_storage({"unit": "mine", "uid": "u"}), LockDecision.REFUSE),
+        (new_storage({"unit": "other", "operation": "op-2"}), LockDecision.REFUSE),
+        (new_storage({}), LockDecision.REFUSE),
+        (new_storage({"prepare": "copy", "operation": "op"}), LockDecision.REFUSE),
+        (
+            new_storage({"prepare": "data", "operation": "op"}, prepare="Running"),
+            LockDecision.DEFER,
+        ),
+        (new_storage(prepare=""), LockDecision.DEFER),
+        (new_storage(prepare="Failed"), LockDecision.DEFER),
+        (new_storage({"unit": "other", "uid": "u"}, prepare="Pending"), LockDecision.REFUSE),
+        (new_storage(prepare="Succeeded"), LockDecision.TAKE),
     ],
 )
-def test_a_storage_lock_is_judged_by_its_holder(storage: GPUStorage, say: LockDecision) -> None:
-    assert decide_lock(storage, MINE, 0) is say
+def test_the_holder_of_a_storage_lock_decides_about_the_lock(
+    storage: GPUStorage, decision: LockDecision
+) -> None:
+    assert decide_lock(storage, LOCK, 0) is decision
 
 
-async def test_a_unit_locks_its_storages_in_the_order_of_their_names() -> None:
+async def test_a_unit_locks_its_storages_in_name_order() -> None:
     api = ModelApi()
     api.add_stock("s")
     for name in ("b", "a"):
         api.add_storage(name)
-    await api.run(api.replicas[0].units.create(mounting(1, "b", "a")))
+    await api.run(api.replicas[0].units.create(create_command(1, "b", "a")))
     versions = [int(api.get_storage(name).metadata.resource_version) for name in ("a", "b")]
     assert versions == sorted(versions)
     locks = [parse_storage_lock(api.get_storage(name).metadata.annotations) for name in ("a", "b")]
@@ -97,40 +102,38 @@ async def test_a_unit_locks_its_storages_in_the_order_of_their_names() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-async def test_one_of_several_operations_that_race_for_storages_wins(seed: int) -> None:
+async def test_one_of_several_concurrent_operations_gets_the_storages(seed: int) -> None:
     api = ModelApi(seed=seed, replicas=2)
     api.add_storage("a")
     api.add_storage("b")
     for number in range(3):
         api.add_stock(f"s-{number}")
 
-    async def ask(number: int) -> object:
+    async def create(number: int) -> object:
         order = ("a", "b") if number % 2 else ("b", "a")
         replica = api.replicas[number % 2]
         try:
-            return await replica.units.create(mounting(number, *order))
+            return await replica.units.create(create_command(number, *order))
         except ServiceError as error:
             return error
 
     async def race() -> list[object]:
-        return await asyncio.gather(*(ask(number) for number in range(3)))
+        return await asyncio.gather(*(create(number) for number in range(3)))
 
-    answers = await api.run(race())
-    won = [each for each in answers if isinstance(each, OperationResult)]
-    assert len(won) == 1
-    assert all(isinstance(each, ConflictError) for each in answers if each not in won)
-    assert len(api.server.list(GPU_UNITS, INSTANCE_NAMESPACE, EVERYTHING)) == 1
-    claimed = [
-        each for each in api.server.list(GPU_UNITS, STOCK_NAMESPACE, EVERYTHING) if marks(each)
-    ]
-    assert len(claimed) == 1, "a loser took stock before it had its locks"
+    results = await api.run(race())
+    successes = [result for result in results if isinstance(result, OperationResult)]
+    assert len(successes) == 1
+    assert all(isinstance(result, ConflictError) for result in results if result not in successes)
+    assert len(api.server.list(GPU_UNITS, INSTANCE_NAMESPACE, NO_FILTER)) == 1
+    stock = api.server.list(GPU_UNITS, STOCK_NAMESPACE, NO_FILTER)
+    assert sum(map(is_claimed, stock)) == 1, "an operation claimed stock before it had its locks"
 
 
-def marks(document: dict[str, Any]) -> bool:
-    return bool(document["metadata"].get("annotations"))
+def is_claimed(stock_unit: dict[str, Any]) -> bool:
+    return bool(stock_unit["metadata"].get("annotations"))
 
 
-async def test_a_refusal_names_the_storage_and_who_has_it() -> None:
+async def test_a_refused_create_names_the_storage_and_its_holder() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
@@ -138,33 +141,33 @@ async def test_a_refusal_names_the_storage_and_who_has_it() -> None:
         "data", annotations={MOUNTED_BY_ANNOTATION: '{"unit":"trainer","uid":"u"}'}
     )
     with pytest.raises(ConflictError, match="'data' is in use by unit trainer"):
-        await api.run(api.replicas[0].units.create(mounting(1, "data")))
-    record = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"))
-    assert record["status"]["phase"] == "Failed"
+        await api.run(api.replicas[0].units.create(create_command(1, "data")))
+    operation = api.server.get(OPERATIONS, SYSTEM_NAMESPACE, names.operation_name("op-1"))
+    assert operation["status"]["phase"] == "Failed"
 
 
 async def test_a_missing_storage_is_refused_before_anything_is_written() -> None:
     api = ModelApi()
     api.add_stock("s")
     with pytest.raises(ConflictError, match="there is no storage 'data'"):
-        await api.run(api.replicas[0].units.create(mounting(1, "data")))
-    assert not api.server.list(OPERATIONS, SYSTEM_NAMESPACE, EVERYTHING)
+        await api.run(api.replicas[0].units.create(create_command(1, "data")))
+    assert not api.server.list(OPERATIONS, SYSTEM_NAMESPACE, NO_FILTER)
 
 
-async def test_a_replay_is_answered_although_the_storage_is_gone() -> None:
+async def test_a_replay_succeeds_after_the_storage_was_deleted() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
     create = api.replicas[0].units.create
-    first = await api.run(create(mounting(1, "data")))
+    first = await api.run(create(create_command(1, "data")))
     api.server.delete(GPU_UNITS, INSTANCE_NAMESPACE, "unit-1", "", "")
     del api.server.objects["gpustorages", INSTANCE_NAMESPACE, "data"]
-    again = await api.run(create(mounting(1, "data")))
+    replay = await api.run(create(create_command(1, "data")))
     assert isinstance(first.value, GPUUnit)
-    assert getattr(again.value, "uid", "") == first.value.metadata.uid
+    assert getattr(replay.value, "uid", "") == first.value.metadata.uid
 
 
-async def test_a_restarted_operation_locks_again_what_may_be_being_freed() -> None:
+async def test_a_restarted_operation_renews_storage_locks_that_may_be_being_released() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("a")
@@ -174,64 +177,67 @@ async def test_a_restarted_operation_locks_again_what_may_be_being_freed() -> No
     )
     create = api.replicas[0].units.create
     with pytest.raises(ConflictError):
-        await api.run(create(mounting(1, "a", "b")))
-    seen_by_the_controller = api.get_storage("a").metadata.resource_version
+        await api.run(create(create_command(1, "a", "b")))
+    version_before = api.get_storage("a").metadata.resource_version
     api.patch_storage_metadata("b", annotations={MOUNTED_BY_ANNOTATION: None})
-    await api.run(create(mounting(1, "a", "b")))
-    assert api.get_storage("a").metadata.resource_version != seen_by_the_controller
+    await api.run(create(create_command(1, "a", "b")))
+    assert api.get_storage("a").metadata.resource_version != version_before
     assert api.get_storage("a").metadata.annotations[ATTEMPT_ANNOTATION] == "1"
 
 
-async def test_a_late_replica_leaves_no_lock_for_an_ended_operation() -> None:
+async def test_a_late_replica_leaves_no_lock_for_a_failed_operation() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
-    creation = api.replicas[0].units._creator
-    command = mounting(1, "data")
-    begun, memory = await api.run(creation.begin(command))
-    ended = failed_status(ConflictError("somebody else has ended it"))
+    creator = api.replicas[0].units._creator
+    command = create_command(1, "data")
+    begun, memory = await api.run(creator.begin(command))
+    failure = failed_status(ConflictError("another process has failed it"))
     name = names.operation_name("op-1")
-    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, name, {"status": ended}, "status")
-    late = await api.run(creation.finish(begun.operation, command, memory))
-    assert late.status.phase == "Failed"
+    api.server.patch(OPERATIONS, SYSTEM_NAMESPACE, name, {"status": failure}, "status")
+    operation = await api.run(creator.finish(begun.operation, command, memory))
+    assert operation.status.phase == "Failed"
     assert parse_storage_lock(api.get_storage("data").metadata.annotations) is None
     assert api.get_storage("data").metadata.finalizers == ()
 
 
-async def test_a_late_replica_does_not_take_the_lock_of_a_unit_created_by_another() -> None:
+async def test_a_late_replica_does_not_change_the_lock_of_a_unit_created_by_another_replica() -> (
+    None
+):
     api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
-    command, late = mounting(1, "data"), api.replicas[0].units._creator
-    begun, memory = await api.run(late.begin(command))
-    made = await api.run(api.replicas[1].units.create(command))
-    assert isinstance(made.value, GPUUnit)
-    named = {"unit": "unit-1", "uid": made.value.metadata.uid, "operation": "op-1", "generation": 1}
-    api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: json.dumps(named)})
-    ended = await api.run(late.finish(begun.operation, command, memory))
-    assert ended.status.phase == "Succeeded"
+    command, late_creator = create_command(1, "data"), api.replicas[0].units._creator
+    begun, memory = await api.run(late_creator.begin(command))
+    result = await api.run(api.replicas[1].units.create(command))
+    assert isinstance(result.value, GPUUnit)
+    uid = result.value.metadata.uid
+    holder = {"unit": "unit-1", "uid": uid, "operation": "op-1", "generation": 1}
+    api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: json.dumps(holder)})
+    operation = await api.run(late_creator.finish(begun.operation, command, memory))
+    assert operation.status.phase == "Succeeded"
     lock = parse_storage_lock(api.get_storage("data").metadata.annotations)
     assert lock is not None
-    assert lock.uid == made.value.metadata.uid
+    assert lock.uid == uid
     assert api.get_storage("data").metadata.finalizers == (MOUNT_FINALIZER,)
 
 
-async def test_a_stalled_replica_does_not_release_the_lock_of_a_unit_created_by_another() -> None:
+async def test_a_stalled_replica_keeps_the_lock_of_a_unit_created_by_another_replica() -> None:
     api = ModelApi(replicas=2)
     api.add_stock("s")
     api.add_storage("data")
-    command, late = mounting(1, "data"), api.replicas[0].units._creator
-    begun, memory = await api.run(late.begin(command))
+    command, late_creator = create_command(1, "data"), api.replicas[0].units._creator
+    begun, memory = await api.run(late_creator.begin(command))
 
-    async def stalling(record: Operation) -> Operation:
+    async def reread_late(operation: Operation) -> Operation:
         await api.replicas[1].units.create(command)
-        return await reread(record)
+        return await reread(operation)
 
-    reread = late._operations.reread
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(late._operations, "reread", stalling)
-        ended = await api.run(late.finish(begun.operation, command, memory))
-    assert ended.status.phase == "Succeeded"
+    reread = late_creator._operations.reread
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(late_creator._operations, "reread", reread_late)
+        operation = await api.run(late_creator.finish(begun.operation, command, memory))
+    assert operation.status.phase == "Succeeded"
     assert parse_storage_lock(api.get_storage("data").metadata.annotations) == StorageLock(
         unit="unit-1", operation="op-1"
     )
@@ -240,8 +246,8 @@ async def test_a_stalled_replica_does_not_release_the_lock_of_a_unit_created_by_
 async def test_a_storage_with_a_pending_prepare_is_not_locked_for_a_unit() -> None:
     api = ModelApi()
     api.add_stock("s")
-    api.add_storage("data", prepare=FILL)
-    await api.run(api.replicas[0].units.create(mounting(1, "data")))
+    api.add_storage("data", prepare=PREPARE)
+    await api.run(api.replicas[0].units.create(create_command(1, "data")))
     assert parse_storage_lock(api.get_storage("data").metadata.annotations) is None
 
 
@@ -261,9 +267,9 @@ async def test_a_unit_change_cannot_mount_a_storage_locked_by_another(
     api.add_stock("s")
     api.add_storage("data")
     units = api.replicas[0].units
-    await api.run(units.create(mounting(1)))
+    await api.run(units.create(create_command(1)))
     api.patch_storage_metadata("data", annotations={MOUNTED_BY_ANNOTATION: lock})
-    change = ChangeUnit("unit-1", storage_mounts=mounting(1, "data").storage_mounts)
+    change = ChangeUnit("unit-1", storage_mounts=create_command(1, "data").storage_mounts)
     if is_refused:
         with pytest.raises(ConflictError, match="'data' is in use by"):
             await api.run(units.change(change))
@@ -272,15 +278,15 @@ async def test_a_unit_change_cannot_mount_a_storage_locked_by_another(
         assert [mount.name for mount in changed.spec.storage_mounts] == ["data"]
 
 
-async def test_mounts_that_a_unit_has_already_are_no_matter_of_a_change() -> None:
+async def test_existing_mounts_of_a_unit_are_not_checked_in_a_change() -> None:
     api = ModelApi()
     api.add_stock("s")
     api.add_storage("data")
     units = api.replicas[0].units
-    await api.run(units.create(mounting(1, "data")))
+    await api.run(units.create(create_command(1, "data")))
     api.patch_storage_metadata(
         "data", annotations={MOUNTED_BY_ANNOTATION: '{"unit":"other","uid":"u"}'}
     )
-    mounts = mounting(1, "data", "missing").storage_mounts
+    mounts = create_command(1, "data", "missing").storage_mounts
     changed = await api.run(units.change(ChangeUnit("unit-1", storage_mounts=mounts)))
     assert len(changed.spec.storage_mounts) == 2

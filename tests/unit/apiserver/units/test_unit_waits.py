@@ -16,10 +16,10 @@ UNIT = {
     "spec": {"specName": "g1.1", "image": "a:1"},
     "status": {"phase": "Progressing", "observedGeneration": 1},
 }
-LATER = 60.0
+CHANGE_DELAY_SECONDS = 60.0
 
 
-class Watches:
+class EndingWatches:
     """Watches that end at once, as if the server no longer had the requested version."""
 
     def __init__(self) -> None:
@@ -37,34 +37,34 @@ class Watches:
 @pytest.fixture
 def api() -> ModelApi:
     """Return an API with a pending unit, which was last changed long before another object."""
-    made = ModelApi()
-    made.add_object(GPU_UNITS, INSTANCE_NAMESPACE, UNIT)
-    made.add_stock("later")
-    return made
+    api = ModelApi()
+    api.add_object(GPU_UNITS, INSTANCE_NAMESPACE, UNIT)
+    api.add_stock("later")
+    return api
 
 
 @pytest.fixture
-def watches(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> Watches:
-    ending = Watches()
-    monkeypatch.setattr(api._clients[0], "watch", ending.watch)
-    return ending
+def watches(api: ModelApi, monkeypatch: pytest.MonkeyPatch) -> EndingWatches:
+    watches = EndingWatches()
+    monkeypatch.setattr(api._clients[0], "watch", watches.watch)
+    return watches
 
 
-async def waited(api: ModelApi, happens: Callable[[], object]) -> GPUUnit:
-    """Return the unit that a waiting caller gets; after a minute call `happens`."""
+async def wait_for_change(api: ModelApi, change: Callable[[], object]) -> GPUUnit:
+    """Return the unit that a waiting caller gets; after a minute call `change`."""
 
-    async def something() -> None:
-        await api._scheduler.sleep(LATER)
-        happens()
+    async def change_later() -> None:
+        await api._scheduler.sleep(CHANGE_DELAY_SECONDS)
+        change()
 
-    async def both() -> GPUUnit:
+    async def wait_and_change() -> GPUUnit:
         waiting = api.replicas[0].units.wait_ready("trainer", 600.0)
-        return (await asyncio.gather(waiting, something()))[0]
+        return (await asyncio.gather(waiting, change_later()))[0]
 
-    return await api.run(both())
+    return await api.run(wait_and_change())
 
 
-def readiness(api: ModelApi) -> Callable[[], object]:
+def ready_change(api: ModelApi) -> Callable[[], object]:
     ready = {"status": {"phase": "Ready"}}
     return lambda: api.server.patch(GPU_UNITS, INSTANCE_NAMESPACE, "trainer", ready, "status")
 
@@ -73,25 +73,25 @@ def deletion(api: ModelApi) -> Callable[[], object]:
     return lambda: api.server.delete(GPU_UNITS, INSTANCE_NAMESPACE, "trainer", "", "")
 
 
-async def test_a_server_whose_watches_end_at_once_is_asked_once_a_second(
-    api: ModelApi, watches: Watches
+async def test_watches_that_end_at_once_are_restarted_once_a_second(
+    api: ModelApi, watches: EndingWatches
 ) -> None:
-    assert (await waited(api, readiness(api))).status.phase == "Ready"
+    assert (await wait_for_change(api, ready_change(api))).status.phase == "Ready"
 
-    assert 1 <= len(watches.versions) <= LATER + 1
+    assert 1 <= len(watches.versions) <= CHANGE_DELAY_SECONDS + 1
 
 
-async def test_a_unit_is_followed_from_now_on_and_not_from_its_last_change(
-    api: ModelApi, watches: Watches
+async def test_a_watch_starts_at_the_version_of_the_list(
+    api: ModelApi, watches: EndingWatches
 ) -> None:
     last = api.server.get(GPU_UNITS, STOCK_NAMESPACE, "later")["metadata"]["resourceVersion"]
-    await waited(api, readiness(api))
+    await wait_for_change(api, ready_change(api))
 
     assert watches.versions[0] == last
 
 
-async def test_waiting_ends_when_the_unit_is_gone_although_no_watch_told(
-    api: ModelApi, watches: Watches
+async def test_waiting_ends_when_the_unit_is_deleted_without_a_watch_event(
+    api: ModelApi, watches: EndingWatches
 ) -> None:
     with pytest.raises(NotFoundError):
-        await waited(api, deletion(api))
+        await wait_for_change(api, deletion(api))

@@ -19,7 +19,7 @@ from shared.v1alpha1.unit_resources import UnitResources
 META = ObjectMeta(name="a", namespace="n", uid="u", creation_timestamp="2026-11-16T04:40:00Z")
 
 
-def test_a_unit_of_which_little_is_known() -> None:
+def test_the_view_of_a_new_unit_has_no_unset_fields() -> None:
     unit = GPUUnit(metadata=META, spec=GPUUnitSpec(spec_name="g1.1"))
     assert GPUUnitViewSchema().dump(unit) == {
         "name": "a",
@@ -33,7 +33,7 @@ def test_a_unit_of_which_little_is_known() -> None:
     }
 
 
-def test_a_unit_of_which_everything_is_known_has_every_field_of_the_contract() -> None:
+def test_the_view_of_a_complete_unit_has_every_field_of_the_contract() -> None:
     assert set(example_units.UNIT["data"]) == {
         *("name", "namespace", "lifecycle", "specName", "image", "memory", "gpu", "template"),
         *("access", "storageMounts", "phase", "readyReplicas", "observedGeneration"),
@@ -50,19 +50,19 @@ def test_product_labels_are_not_shown() -> None:
         wellknown.MANAGED_BY_LABEL: "gpu-runtime",
     }
     meta = ObjectMeta(name="a", labels=labels)
-    shown = GPUUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
-    assert shown["labels"] == {"tenant": "blue"}
+    view = GPUUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
+    assert view["labels"] == {"tenant": "blue"}
 
 
-def test_claimed_stock_says_by_whom() -> None:
+def test_the_view_of_a_claimed_stock_unit_names_its_holder() -> None:
     claim = {
         wellknown.CLAIMED_BY_ANNOTATION: "trainer",
         wellknown.CLAIM_OPERATION_ANNOTATION: "o-1",
         wellknown.CLAIMED_AT_ANNOTATION: "2026-11-16T04:41:00Z",
     }
     meta = ObjectMeta(name="a", namespace="n", uid="u", annotations=claim)
-    shown = StockUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
-    assert shown == {
+    view = StockUnitViewSchema().dump(GPUUnit(metadata=meta, spec=GPUUnitSpec(spec_name="s")))
+    assert view == {
         "name": "a",
         "namespace": "n",
         "uid": "u",
@@ -76,7 +76,7 @@ def test_claimed_stock_says_by_whom() -> None:
     }
 
 
-def test_a_job_that_was_just_recorded() -> None:
+def test_the_view_of_a_new_job_has_no_objects() -> None:
     job = Operation(
         metadata=META,
         spec=OperationSpec(
@@ -97,11 +97,11 @@ def test_a_job_that_was_just_recorded() -> None:
     }
 
 
-def test_a_job_that_failed_says_why() -> None:
+def test_the_view_of_a_failed_job_has_the_error() -> None:
     spec = OperationSpec(operation_id="o", type="CreateGPUUnit", request_hash="v1:x")
     status = OperationStatus(phase="Failed", message="refused", requested=1)
-    shown = JobViewSchema().dump(Operation(metadata=META, spec=spec, status=status))
-    assert (shown["status"], shown["error"]) == ("failed", "refused")
+    view = JobViewSchema().dump(Operation(metadata=META, spec=spec, status=status))
+    assert (view["status"], view["error"]) == ("failed", "refused")
 
 
 def test_the_objects_of_a_job_are_shown_without_their_ordinals() -> None:
@@ -110,12 +110,12 @@ def test_the_objects_of_a_job_are_shown_without_their_ordinals() -> None:
     assert set(data["objects"][0]) == {"kind", "namespace", "name", "uid"}
 
 
-def test_a_type_of_a_newer_writer_is_shown_as_it_is() -> None:
+def test_an_unknown_job_type_is_shown_unchanged() -> None:
     spec = OperationSpec(operation_id="o", type="CreateDream", request_hash="v1:x")
     assert JobViewSchema().dump(Operation(metadata=META, spec=spec))["type"] == "CreateDream"
 
 
-def test_a_pool_says_what_it_should_have_and_what_it_has() -> None:
+def test_the_view_of_a_pool_has_the_requested_and_the_current_replicas() -> None:
     pool = StockPool(metadata=META, spec=StockPoolSpec(spec_name="g1.1", replicas=3))
     assert StockPoolViewSchema().dump(pool) == {
         "name": "a",
@@ -132,7 +132,7 @@ def test_a_pool_says_what_it_should_have_and_what_it_has() -> None:
     }
 
 
-def test_a_spec_whose_capacity_is_not_known() -> None:
+def test_the_view_of_a_spec_omits_an_unknown_capacity() -> None:
     summary = SpecSummary(resources=UnitResources(spec_name="g1.1", memory="1Gi"), available=0)
     assert SpecViewSchema().dump(summary) == {
         "specName": "g1.1",
@@ -143,6 +143,6 @@ def test_a_spec_whose_capacity_is_not_known() -> None:
     }
 
 
-def test_the_last_page_has_no_token() -> None:
+def test_the_last_page_has_no_continue_token() -> None:
     assert PageMetaSchema().dump(Page(())) == {}
     assert PageMetaSchema().dump(Page((), "t", 5)) == {"continue": "t", "remaining": 5}
