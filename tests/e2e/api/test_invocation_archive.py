@@ -49,15 +49,15 @@ async def api(
     """Run an API that has read access to the database."""
     (tmp_path / "dsn").write_text(database.dsn)
     async with new_nats_server(tmp_path / "queue") as queue:
-        more = {"nats": nats_settings(queue), "resultStore": {"dsnFile": str(tmp_path / "dsn")}}
-        async with run_api(installation, tmp_path / "api", **more) as product:
+        settings = {"nats": nats_settings(queue), "resultStore": {"dsnFile": str(tmp_path / "dsn")}}
+        async with run_api(installation, tmp_path / "api", **settings) as product:
             caller = ApiClient(product.url)
             await wait_queue_connected(caller)
             yield caller
 
 
 def outcome(uid: str, number: int, run: int = 1) -> OutcomeMessage:
-    at = YEAR_2020 + number * HOUR
+    finished_at = YEAR_2020 + number * HOUR
     return OutcomeMessage(
         function_uid=uid,
         function_name="echo",
@@ -66,28 +66,31 @@ def outcome(uid: str, number: int, run: int = 1) -> OutcomeMessage:
         state=InvocationState.SUCCEEDED if number % 2 else InvocationState.FAILED,
         attempts=1,
         worker="echo-1",
-        accepted_at=at - 2000,
-        started_at=at - 1000,
-        finished_at=at,
+        accepted_at=finished_at - 2000,
+        started_at=finished_at - 1000,
+        finished_at=finished_at,
         result=InvocationResult(status_code=200, body=InvocationBody(inline=b"hello", size=5)),
     )
 
 
-async def test_invocations_gone_from_nats_are_read_from_the_archive(
+async def test_invocations_that_nats_no_longer_has_are_read_from_the_archive(
     api: ApiClient, database: PostgresServer
 ) -> None:
-    made = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
-    uid = (await api.post(FUNCTIONS, made)).data["uid"]
+    function_request = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
+    uid = (await api.post(FUNCTIONS, function_request)).data["uid"]
     connection = await asyncpg.connect(database.dsn)
-    told = [*(outcome(uid, number) for number in range(5)), outcome(uid, 3, run=2)]
-    strangers = [outcome("another", number) for number in range(5, 7)]
-    await connection.executemany(UPSERT_SQL, [outcome_row_of(each) for each in (*told, *strangers)])
+    outcomes = [*(outcome(uid, number) for number in range(5)), outcome(uid, 3, run=2)]
+    other_outcomes = [outcome("another", number) for number in range(5, 7)]
+    await connection.executemany(
+        UPSERT_SQL, [outcome_row_of(item) for item in (*outcomes, *other_outcomes)]
+    )
     await connection.close()
     await api.post(INVOCATIONS, {"serverlessRequestID": "echo", "invocationID": "new"})
 
-    found = (await api.get(invocation_path("echo", "old-3"))).data
-    assert (found["run"], found["state"], found["result"]["body"]) == (2, "succeeded", "hello")
-    assert (found["queueMilliseconds"], found["runMilliseconds"]) == (1000, 1000)
+    invocation = (await api.get(invocation_path("echo", "old-3"))).data
+    assert (invocation["run"], invocation["state"]) == (2, "succeeded")
+    assert invocation["result"]["body"] == "hello"
+    assert (invocation["queueMilliseconds"], invocation["runMilliseconds"]) == (1000, 1000)
     assert (await api.get(invocation_path("echo", "old-9"))).status == 404
 
     assert await listed(api, "limit=3") == [
@@ -107,32 +110,32 @@ async def test_invocations_gone_from_nats_are_read_from_the_archive(
     assert await listed(api, "state=queued") == [("new", 1)]
     window = "since=2020-01-01T01:00:00Z&until=2020-01-01T03:00:00Z"
     assert await listed(api, window) == [("old-2", 1), ("old-1", 1)]
-    for wrong in ("since=yesterday", "until=2020-01-01T01:00:00", "continue=a1.nonsense"):
-        assert (await api.get(f"{INVOCATIONS}?{wrong}")).status == 400
+    for invalid in ("since=yesterday", "until=2020-01-01T01:00:00", "continue=a1.nonsense"):
+        assert (await api.get(f"{INVOCATIONS}?{invalid}")).status == 400
 
 
 async def listed(api: ApiClient, query: str) -> list[tuple[str, int]]:
     """Return the whole list, read page by page."""
-    found, token = list[tuple[str, int]](), ""
+    rows, token = list[tuple[str, int]](), ""
     while True:
         page = await api.get(f"{INVOCATIONS}?requestID=echo&{query}{token}")
         assert page.status == 200, page.body
-        found += [(each["invocationID"], each["run"]) for each in page.data]
+        rows += [(invocation["invocationID"], invocation["run"]) for invocation in page.data]
         if "continue" not in page.meta:
-            return found
+            return rows
         token = f"&continue={page.meta['continue']}"
 
 
-async def test_a_database_that_is_down_hides_nothing_of_the_queue(
+async def test_invocations_in_the_queue_are_readable_while_the_database_is_down(
     api: ApiClient, database: PostgresServer
 ) -> None:
-    made = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
-    await api.post(FUNCTIONS, made)
+    function_request = {"operationID": "1", "name": "echo", "specName": "g1.1", "image": "a"}
+    await api.post(FUNCTIONS, function_request)
     await api.post(INVOCATIONS, {"serverlessRequestID": "echo", "invocationID": "new"})
     await database.process.stop()
     assert (await api.get(invocation_path("echo", "new"))).status == 200
     assert (await api.get(f"{INVOCATIONS}?requestID=echo")).status == 200
     down = await eventually(
-        lambda: api.get(invocation_path("echo", "old")), lambda answer: answer.status == 503
+        lambda: api.get(invocation_path("echo", "old")), lambda response: response.status == 503
     )
     assert down.error["code"] == "service_unavailable"

@@ -34,45 +34,45 @@ async def test_objects_created_over_http_are_shown_by_kubectl(
     names = product.installation.namespaces
     spec = await product.create_ready_stock(1, memory="1Gi", gpu=1)
     ports = {"ports": [{"name": "web", "port": 8888}]}
-    order = create_unit_request(spec, name="trainer", template=ports)
-    made = (await product.api.post(UNITS, order)).data
+    request = create_unit_request(spec, name="trainer", template=ports)
+    created = (await product.api.post(UNITS, request)).data
     unit = (await product.api.get(f"{UNITS}/trainer?wait=Ready")).data
 
     wide = table(await kubectl("get", "gpuunits", "-n", names.instance, "-o", "wide"))
     columns = ["SPEC", "PHASE", "REASON", "ACCESS", "GPU", "MEMORY", "NODE", "SOURCE", "AGE"]
     assert wide[0] == ["NAME", *columns]
-    shown = [unit["accessURL"], "1", "1Gi", unit["nodeName"], made["sourceStockName"]]
-    assert wide[1][:-1] == ["trainer", spec, "Ready", "UnitReady", *shown]
+    cells = [unit["accessURL"], "1", "1Gi", unit["nodeName"], created["sourceStockName"]]
+    assert wide[1][:-1] == ["trainer", spec, "Ready", "UnitReady", *cells]
 
     operations = table(await kubectl("get", "operations", "-n", names.system))
     assert operations[0] == ["NAME", "OPERATION", "TYPE", "PHASE", "CREATED", "AGE"]
-    (mine,) = [row for row in operations if row[1] == order["operationID"]]
-    assert mine[2:5] == ["CreateGPUUnit", "Succeeded", "1"]
+    (row,) = [row for row in operations if row[1] == request["operationID"]]
+    assert row[2:5] == ["CreateGPUUnit", "Succeeded", "1"]
 
     described = await kubectl("describe", "gpuunit", "trainer", "-n", names.instance)
     assert "Ready" in described
-    assert order["operationID"] in described
+    assert request["operationID"] in described
     await product.api.delete(f"{UNITS}/trainer")
 
 
-async def test_a_pool_that_was_made_over_http_is_scaled_with_kubectl(
+async def test_a_pool_created_over_http_is_scaled_with_kubectl(
     product: RunningProduct, kubectl: AsKubectl
 ) -> None:
     stock = product.installation.namespaces.stock
     pool = {"operationID": new_name("pool"), "name": "warm", "specName": new_name("spec")}
     await product.api.post(POOLS, {**pool, "memory": "64Mi", "replicas": 1})
     await product.wait_ready_stock(pool["specName"], 1)
-    order = create_unit_request(pool["specName"])
-    assert (await product.api.post(UNITS, order)).status == 201
+    request = create_unit_request(pool["specName"])
+    assert (await product.api.post(UNITS, request)).status == 201
     await kubectl("scale", "stockpool/warm", "--replicas=2", "-n", stock)
     await product.wait_ready_stock(pool["specName"], 2)
 
     async def row() -> list[str]:
-        shown = table(await kubectl("get", "sp", "warm", "-n", stock))
-        assert shown[0] == ["NAME", "SPEC", "DESIRED", "AVAILABLE", "ALLOCATED", "PHASE", "AGE"]
-        return shown[1]
+        rows = table(await kubectl("get", "sp", "warm", "-n", stock))
+        assert rows[0] == ["NAME", "SPEC", "DESIRED", "AVAILABLE", "ALLOCATED", "PHASE", "AGE"]
+        return rows[1]
 
-    await eventually(row, lambda seen: seen[2:6] == ["2", "2", "1", "Ready"])
+    await eventually(row, lambda cells: cells[2:6] == ["2", "2", "1", "Ready"])
     assert (await product.api.get(f"{POOLS}/warm")).data["replicas"] == 2
 
 
@@ -80,33 +80,33 @@ async def test_health_counts_nodes_and_units(product: RunningProduct) -> None:
     await product.create_ready_stock(2)
     await product.create_ready_unit()
 
-    async def look() -> tuple[dict[str, Any], int, int]:
-        """Return the API's health answer and the numbers of listed objects.
+    async def observe() -> tuple[dict[str, Any], int, int]:
+        """Return the health response of the API and the numbers of listed objects.
 
         Consumed stock and objects that other tests left are still being deleted.
         """
         stock, units = await listed(product.api, STOCK), await listed(product.api, UNITS)
         return (await product.api.get(HEALTH)).data, len(stock.data), len(units.data)
 
-    told, _, _ = await eventually(
-        look,
-        lambda seen: (
-            sum(seen[0]["stockUnitCount"].values()) == seen[1]
-            and seen[0]["activeUnitCount"].get("Ready") == seen[2]
-            and seen[0]["ageSeconds"] <= 15
+    health, _, _ = await eventually(
+        observe,
+        lambda observed: (
+            sum(observed[0]["stockUnitCount"].values()) == observed[1]
+            and observed[0]["activeUnitCount"].get("Ready") == observed[2]
+            and observed[0]["ageSeconds"] <= 15
         ),
     )
-    assert told["kubernetesConnected"] is True
-    assert (told["nodeCount"], told["readyNodeCount"]) == (4, 4)
-    assert (told["totalGPUCapacity"], told["totalGPUAllocatable"]) == (32, 32)
-    assert told["gpuProducts"] == ["NVIDIA-H100-80GB-HBM3"]
+    assert health["kubernetesConnected"] is True
+    assert (health["nodeCount"], health["readyNodeCount"]) == (4, 4)
+    assert (health["totalGPUCapacity"], health["totalGPUAllocatable"]) == (32, 32)
+    assert health["gpuProducts"] == ["NVIDIA-H100-80GB-HBM3"]
 
 
 async def listed(api: ApiClient, path: str) -> ApiResponse:
     return await api.get(f"{path}?limit=500")
 
 
-async def test_the_progress_of_a_seed_is_seen_with_kubectl(
+async def test_kubectl_shows_the_progress_of_a_seed(
     product: RunningProduct, kubectl: AsKubectl
 ) -> None:
     seed = {
@@ -115,18 +115,18 @@ async def test_the_progress_of_a_seed_is_seen_with_kubectl(
         "memory": "64Mi",
         "replicas": 100,
     }
-    answer = await product.api.post(STOCK, seed)
-    assert answer.status == 202
+    response = await product.api.post(STOCK, seed)
+    assert response.status == 202
 
     async def row() -> list[str]:
-        shown = table(
+        rows = table(
             await kubectl("get", "operations", "-n", product.installation.namespaces.system)
         )
-        return next(row for row in shown if row[1] == seed["operationID"])
+        return next(row for row in rows if row[1] == seed["operationID"])
 
-    begun = await row()
-    assert begun[2] == "SeedStockUnits"
-    done = await eventually(row, lambda seen: "Succeeded" in seen)
-    assert done[3:5] == ["Succeeded", "100"]
+    before = await row()
+    assert before[2] == "SeedStockUnits"
+    after = await eventually(row, lambda cells: "Succeeded" in cells)
+    assert after[3:5] == ["Succeeded", "100"]
     job = (await product.api.get(f"{JOBS}/{seed['operationID']}")).data
     assert (job["created"], job["requested"]) == (100, 100)

@@ -21,51 +21,51 @@ ACCESS = {"primaryPort": "http", "scheme": "https"}
 LABELS = {"tenant": "blue", "project": "one"}
 
 
-async def a_full_unit(product: RunningProduct) -> str:
+async def create_full_unit(product: RunningProduct) -> str:
     return await product.create_ready_unit(template=TEMPLATE, access=ACCESS, labels=LABELS)
 
 
 async def test_omitted_unit_fields_keep_their_values(product: RunningProduct) -> None:
-    place = f"{UNITS}/{await a_full_unit(product)}"
-    answer = await product.api.put(place, {"image": "example/app:2"})
+    path = f"{UNITS}/{await create_full_unit(product)}"
+    response = await product.api.put(path, {"image": "example/app:2"})
 
-    assert answer.status == 200
-    assert answer.data["image"] == "example/app:2"
-    assert answer.data["template"] == TEMPLATE
-    assert answer.data["access"] == ACCESS
-    assert answer.data["labels"] == LABELS
-    assert (await product.replica.get(place)).data["image"] == "example/app:2"
+    assert response.status == 200
+    assert response.data["image"] == "example/app:2"
+    assert response.data["template"] == TEMPLATE
+    assert response.data["access"] == ACCESS
+    assert response.data["labels"] == LABELS
+    assert (await product.replica.get(path)).data["image"] == "example/app:2"
 
 
-async def test_a_given_template_replaces_the_stored_template_as_a_whole(
+async def test_a_new_template_replaces_the_whole_stored_template(
     product: RunningProduct,
 ) -> None:
-    place = f"{UNITS}/{await a_full_unit(product)}"
+    path = f"{UNITS}/{await create_full_unit(product)}"
     template = {
         "envs": [{"name": "C", "value": "3"}],
         "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
     }
-    answer = await product.api.put(
-        place, {"template": template, "access": {"scheme": "tcp"}, "labels": {"tenant": "red"}}
+    response = await product.api.put(
+        path, {"template": template, "access": {"scheme": "tcp"}, "labels": {"tenant": "red"}}
     )
 
-    assert answer.data["template"] == template
-    assert answer.data["access"] == {"scheme": "tcp"}
-    assert answer.data["labels"] == {"tenant": "red"}
+    assert response.data["template"] == template
+    assert response.data["access"] == {"scheme": "tcp"}
+    assert response.data["labels"] == {"tenant": "red"}
 
 
 async def test_a_null_field_is_cleared_from_the_unit(product: RunningProduct) -> None:
-    place = f"{UNITS}/{await a_full_unit(product)}"
-    answer = await product.api.put(place, {"template": None, "access": None, "labels": None})
+    path = f"{UNITS}/{await create_full_unit(product)}"
+    response = await product.api.put(path, {"template": None, "access": None, "labels": None})
 
-    assert answer.status == 200
-    assert not {"template", "access", "labels"} & set(answer.data)
-    settled = (await product.api.get(f"{place}?wait=Ready")).data
-    assert not {"serviceName", "accessURL"} & set(settled)
+    assert response.status == 200
+    assert not {"template", "access", "labels"} & set(response.data)
+    unit = (await product.api.get(f"{path}?wait=Ready")).data
+    assert not {"serviceName", "accessURL"} & set(unit)
 
 
-async def test_product_labels_survive_a_change_of_the_user_labels(product: RunningProduct) -> None:
-    name = await a_full_unit(product)
+async def test_reserved_labels_stay_when_the_user_labels_change(product: RunningProduct) -> None:
+    name = await create_full_unit(product)
     before = (await product.installation.get_unit(name))["metadata"]["labels"]
     await product.api.put(f"{UNITS}/{name}", {"labels": None})
     after = (await product.installation.get_unit(name))["metadata"]["labels"]
@@ -96,11 +96,11 @@ async def test_an_invalid_unit_change_is_refused_by_field(
     product: RunningProduct, unit: str, body: dict[str, Any], fields: list[str]
 ) -> None:
     before = await product.installation.get_unit(unit)
-    answer = await product.api.put(f"{UNITS}/{unit}", body)
+    response = await product.api.put(f"{UNITS}/{unit}", body)
 
-    assert answer.status_and_code == (400, "invalid_request")
-    assert list(answer.field_errors) == fields
-    assert not any(message.startswith("spec.") for message in answer.field_errors.values())
+    assert response.status_and_code == (400, "invalid_request")
+    assert list(response.field_errors) == fields
+    assert not any(message.startswith("spec.") for message in response.field_errors.values())
     assert (await product.installation.get_unit(unit))["spec"] == before["spec"]
 
 
@@ -117,9 +117,9 @@ async def unit(product: RunningProduct) -> str:
 async def test_a_change_of_the_image_is_rolled_out(product: RunningProduct) -> None:
     name = await product.create_ready_unit()
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
-    settled = (await product.replica.get(f"{UNITS}/{name}?wait=Ready")).data
+    unit = (await product.replica.get(f"{UNITS}/{name}?wait=Ready")).data
 
-    assert (settled["phase"], settled["observedGeneration"]) == ("Ready", 2)
+    assert (unit["phase"], unit["observedGeneration"]) == ("Ready", 2)
     selector = f"runtime.lokiwager.io/unit={name}"
     await eventually(
         lambda: product.installation.list("pods", labelSelector=selector),
@@ -130,10 +130,10 @@ async def test_a_change_of_the_image_is_rolled_out(product: RunningProduct) -> N
 async def test_changed_labels_reach_the_pods_with_the_next_rollout_only(
     product: RunningProduct,
 ) -> None:
-    name = await a_full_unit(product)
+    name = await create_full_unit(product)
     await product.api.put(f"{UNITS}/{name}", {"labels": {"tenant": name}})
-    kept = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
-    assert (kept["observedGeneration"], kept["labels"]) == (1, {"tenant": name})
+    unit = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    assert (unit["observedGeneration"], unit["labels"]) == (1, {"tenant": name})
 
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
     await product.api.get(f"{UNITS}/{name}?wait=Ready")
@@ -141,68 +141,68 @@ async def test_changed_labels_reach_the_pods_with_the_next_rollout_only(
     assert ["project" in pod["metadata"]["labels"] for pod in pods] == [False]
 
 
-async def test_a_change_of_the_access_changes_the_address_and_restarts_nothing(
+async def test_a_change_of_the_access_changes_the_address_without_a_restart(
     product: RunningProduct,
 ) -> None:
-    name = await a_full_unit(product)
+    name = await create_full_unit(product)
     selector = f"runtime.lokiwager.io/unit={name}"
     (before,) = await product.installation.list("pods", labelSelector=selector)
     await product.api.put(f"{UNITS}/{name}", {"access": {"scheme": "tcp"}})
-    settled = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
+    unit = (await product.api.get(f"{UNITS}/{name}?wait=Ready")).data
     (after,) = await product.installation.list("pods", labelSelector=selector)
 
-    assert settled["accessURL"].startswith("tcp://")
+    assert unit["accessURL"].startswith("tcp://")
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-async def test_a_port_that_is_added_gets_an_address(product: RunningProduct) -> None:
-    place = f"{UNITS}/{await product.create_ready_unit()}"
-    await product.api.put(place, {"template": {"ports": [{"name": "web", "port": 81}]}})
-    settled = (await product.api.get(f"{place}?wait=Ready")).data
+async def test_a_unit_with_a_new_port_gets_an_address(product: RunningProduct) -> None:
+    path = f"{UNITS}/{await product.create_ready_unit()}"
+    await product.api.put(path, {"template": {"ports": [{"name": "web", "port": 81}]}})
+    unit = (await product.api.get(f"{path}?wait=Ready")).data
 
-    assert settled["accessURL"].startswith("http://unit-")
-    assert settled["accessURL"].endswith(":81")
+    assert unit["accessURL"].startswith("http://unit-")
+    assert unit["accessURL"].endswith(":81")
 
 
-async def test_the_tag_of_a_unit_survives_changes_of_its_status(product: RunningProduct) -> None:
-    made = (await product.create_unit()).data
-    place = f"{UNITS}/{made['name']}"
-    early = (await product.api.get(place)).headers["ETag"]
-    ready = (await product.api.get(f"{place}?wait=Ready")).headers["ETag"]
-    assert early == ready
+async def test_the_etag_of_a_unit_stays_when_its_status_changes(product: RunningProduct) -> None:
+    created = (await product.create_unit()).data
+    path = f"{UNITS}/{created['name']}"
+    etag_before = (await product.api.get(path)).headers["ETag"]
+    etag_after = (await product.api.get(f"{path}?wait=Ready")).headers["ETag"]
+    assert etag_before == etag_after
 
-    changed = await product.api.put(place, {"image": "example/app:2"}, {"If-Match": early})
+    changed = await product.api.put(path, {"image": "example/app:2"}, {"If-Match": etag_before})
     assert changed.status == 200
-    assert changed.headers["ETag"] != early
-    assert (await product.api.get(place)).headers["ETag"] == changed.headers["ETag"]
+    assert changed.headers["ETag"] != etag_before
+    assert (await product.api.get(path)).headers["ETag"] == changed.headers["ETag"]
 
 
 async def test_a_unit_change_with_a_stale_etag_is_refused(product: RunningProduct) -> None:
-    place = f"{UNITS}/{await product.create_ready_unit()}"
-    seen = {"If-Match": (await product.api.get(place)).headers["ETag"]}
-    await product.replica.put(place, {"image": "example/app:2"})
-    answer = await product.api.put(place, {"image": "example/app:3"}, seen)
+    path = f"{UNITS}/{await product.create_ready_unit()}"
+    if_match = {"If-Match": (await product.api.get(path)).headers["ETag"]}
+    await product.replica.put(path, {"image": "example/app:2"})
+    response = await product.api.put(path, {"image": "example/app:3"}, if_match)
 
-    assert answer.status_and_code == (412, "precondition_failed")
-    assert (await product.api.get(place)).data["image"] == "example/app:2"
+    assert response.status_and_code == (412, "precondition_failed")
+    assert (await product.api.get(path)).data["image"] == "example/app:2"
 
 
-async def test_the_activator_deletes_the_unit_that_it_has_seen_and_no_other_of_its_name(
+async def test_the_activator_does_not_delete_a_recreated_unit_of_the_same_name(
     product: RunningProduct,
 ) -> None:
     name = await product.create_ready_unit()
-    place = f"{UNITS}/{name}"
-    seen = (await product.api.get(place)).headers["ETag"]
-    assert (await product.api.delete(place)).status == 204
-    await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)
-    await product.installation.create(
-        "gpuunits", unit_manifest(name, image="example/somebody-elses:1")
-    )
+    path = f"{UNITS}/{name}"
+    etag = (await product.api.get(path)).headers["ETag"]
+    assert (await product.api.delete(path)).status == 204
+    await eventually(lambda: product.api.get(path), lambda response: response.status == 404)
+    await product.installation.create("gpuunits", unit_manifest(name, image="example/other:1"))
 
     async with aiohttp.ClientSession() as session:
         api = RuntimeAPIClient(session, product.api.url)
-        assert not await api.delete(name, seen)
-        theirs = await product.installation.admin.get(product.installation.path("gpuunits", name))
-        assert "deletionTimestamp" not in theirs["metadata"]
-        assert await api.delete(name, (await product.api.get(place)).headers["ETag"])
-    await eventually(lambda: product.api.get(place), lambda answer: answer.status == 404)
+        assert not await api.delete(name, etag)
+        other_unit = await product.installation.admin.get(
+            product.installation.path("gpuunits", name)
+        )
+        assert "deletionTimestamp" not in other_unit["metadata"]
+        assert await api.delete(name, (await product.api.get(path)).headers["ETag"])
+    await eventually(lambda: product.api.get(path), lambda response: response.status == 404)

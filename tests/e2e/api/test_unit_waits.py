@@ -12,46 +12,50 @@ from tests.support.cluster.running_product import RunningProduct
 from tests.support.http.api_client import DEFAULT_TIMEOUT_SECONDS, ApiClient
 from tests.support.wait.eventually import eventually
 
-# Longer than any caller in these tests waits: an answer that arrives was sent before this limit.
-LIMIT_SECONDS = 300
-assert LIMIT_SECONDS > DEFAULT_TIMEOUT_SECONDS
+# Longer than any caller in these tests waits: a response that arrives was sent before this limit.
+MAX_WAIT_SECONDS = 300
+assert MAX_WAIT_SECONDS > DEFAULT_TIMEOUT_SECONDS
 
 
-def simulated(mode: str, **details: str) -> dict[str, str]:
+def simulation_labels(mode: str, **details: str) -> dict[str, str]:
     """Return labels that tell a simulated node what happens to the pod."""
-    return {"sim.local/mode": mode, **{f"sim.local/{key}": each for key, each in details.items()}}
+    return {"sim.local/mode": mode, **{f"sim.local/{key}": value for key, value in details.items()}}
 
 
-async def a_unit(product: RunningProduct, labels: dict[str, str]) -> str:
+async def create_unit(product: RunningProduct, labels: dict[str, str]) -> str:
     name: str = (await product.create_unit(labels=labels)).data["name"]
     return name
 
 
-async def waited(caller: ApiClient, name: str, seconds: int = LIMIT_SECONDS) -> dict[str, Any]:
+async def wait_for_unit(
+    api: ApiClient, name: str, seconds: int = MAX_WAIT_SECONDS
+) -> dict[str, Any]:
     """Return the unit from the response after waiting for it."""
-    answer = await caller.get(f"{UNITS}/{name}?wait=Ready&timeoutSeconds={seconds}")
-    assert answer.status == 200, answer.body
-    found: dict[str, Any] = answer.data
-    return found
+    response = await api.get(f"{UNITS}/{name}?wait=Ready&timeoutSeconds={seconds}")
+    assert response.status == 200, response.body
+    unit: dict[str, Any] = response.data
+    return unit
 
 
 async def test_a_waiting_get_returns_when_the_unit_is_ready(product: RunningProduct) -> None:
-    name = await a_unit(product, simulated("slow", delay="1h"))
+    name = await create_unit(product, simulation_labels("slow", delay="1h"))
     (pod,) = await eventually(lambda: unit_pods(product.installation, name))
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(waited(product.replica, name))
+        wait_task = group.create_task(wait_for_unit(product.replica, name))
         await eventually(lambda: is_waited_for(product.replica))
-        assert not waiting.done()
-        await patch_pod_labels(product.installation.admin, pod, simulated("slow", delay="1ms"))
+        assert not wait_task.done()
+        await patch_pod_labels(
+            product.installation.admin, pod, simulation_labels("slow", delay="1ms")
+        )
 
-    assert waiting.result()["phase"] == "Ready"
+    assert wait_task.result()["phase"] == "Ready"
 
 
 async def test_a_waiting_get_returns_when_the_unit_has_failed(
     product: RunningProduct,
 ) -> None:
-    name = await a_unit(product, simulated("image-pull"))
-    unit = await waited(product.api, name)
+    name = await create_unit(product, simulation_labels("image-pull"))
+    unit = await wait_for_unit(product.api, name)
 
     assert (unit["phase"], unit["reason"]) == ("Failed", "PodStartupFailed")
     assert "example/app:1" in unit["message"]
@@ -60,32 +64,34 @@ async def test_a_waiting_get_returns_when_the_unit_has_failed(
 async def test_a_waiting_get_returns_at_the_time_limit(
     product: RunningProduct,
 ) -> None:
-    name = await a_unit(product, simulated("never-ready"))
-    clock = asyncio.get_running_loop()
-    began = clock.time()
-    unit = await waited(product.api, name, 1)
+    name = await create_unit(product, simulation_labels("never-ready"))
+    loop = asyncio.get_running_loop()
+    started_at = loop.time()
+    unit = await wait_for_unit(product.api, name, 1)
 
     assert unit.get("phase", "Progressing") == "Progressing"
-    assert clock.time() - began >= 1.0
+    assert loop.time() - started_at >= 1.0
 
 
-async def test_a_unit_that_is_ready_is_answered_at_once(product: RunningProduct) -> None:
+async def test_a_waiting_get_of_a_ready_unit_returns_at_once(product: RunningProduct) -> None:
     name = await product.create_ready_unit()
 
-    assert (await waited(product.api, name))["phase"] == "Ready"
+    assert (await wait_for_unit(product.api, name))["phase"] == "Ready"
 
 
-async def test_waiting_for_a_unit_that_is_deleted_meanwhile_ends(product: RunningProduct) -> None:
-    name = await a_unit(product, simulated("never-ready"))
+async def test_a_waiting_get_returns_not_found_when_the_unit_is_deleted(
+    product: RunningProduct,
+) -> None:
+    name = await create_unit(product, simulation_labels("never-ready"))
     await eventually(
-        lambda: product.api.get(f"{UNITS}/{name}"), lambda answer: "phase" in answer.data
+        lambda: product.api.get(f"{UNITS}/{name}"), lambda response: "phase" in response.data
     )
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(product.api.get(f"{UNITS}/{name}?wait=Ready"))
+        wait_task = group.create_task(product.api.get(f"{UNITS}/{name}?wait=Ready"))
         await eventually(lambda: is_waited_for(product.api))
         await product.replica.delete(f"{UNITS}/{name}")
 
-    assert waiting.result().status_and_code == (404, "not_found")
+    assert wait_task.result().status_and_code == (404, "not_found")
 
 
 async def is_waited_for(api: ApiClient) -> bool:
@@ -97,9 +103,9 @@ async def is_waited_for(api: ApiClient) -> bool:
 
 async def test_a_waiting_get_after_a_change_waits_for_the_rollout(product: RunningProduct) -> None:
     name = await product.create_ready_unit()
-    await product.api.put(f"{UNITS}/{name}", {"labels": simulated("slow", delay="1s")})
+    await product.api.put(f"{UNITS}/{name}", {"labels": simulation_labels("slow", delay="1s")})
     await product.api.put(f"{UNITS}/{name}", {"image": "example/app:2"})
-    unit = await waited(product.api, name)
+    unit = await wait_for_unit(product.api, name)
 
     assert (unit["image"], unit["observedGeneration"]) == ("example/app:2", 2)
     assert unit["phase"] == "Ready"
@@ -112,5 +118,5 @@ async def test_an_invalid_wait_parameter_is_refused(api: ApiClient, query: str) 
     assert (await api.get(f"{UNITS}/x?{query}")).status_and_code == (400, "invalid_request")
 
 
-async def test_waiting_for_a_unit_that_is_not_there_ends_at_once(api: ApiClient) -> None:
+async def test_a_waiting_get_of_an_absent_unit_returns_at_once(api: ApiClient) -> None:
     assert (await api.get(f"{UNITS}/absent?wait=Ready")).status_and_code == (404, "not_found")

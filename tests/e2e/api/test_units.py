@@ -20,20 +20,20 @@ async def test_a_unit_created_from_stock_has_the_resources_of_the_stock(
 ) -> None:
     spec = await product.create_ready_stock(1, memory="128Mi")
     (stock,) = (await product.api.get(f"{STOCK}?specName={spec}")).data
-    order = create_unit_request(
+    request = create_unit_request(
         spec, labels={"tenant": "blue"}, template=PORTS, access={"scheme": "https"}
     )
-    answer = await product.api.post(UNITS, order)
+    response = await product.api.post(UNITS, request)
 
-    assert answer.status == 201
-    assert answer.headers["Location"] == f"{UNITS}/{order['name']}"
-    unit = answer.data
+    assert response.status == 201
+    assert response.headers["Location"] == f"{UNITS}/{request['name']}"
+    unit = response.data
     assert (unit["lifecycle"], unit["namespace"]) == (
         "instance",
         product.installation.namespaces.instance,
     )
     assert (unit["memory"], unit["specName"]) == ("128Mi", spec)
-    assert (unit["image"], unit["operationID"]) == ("example/app:1", order["operationID"])
+    assert (unit["image"], unit["operationID"]) == ("example/app:1", request["operationID"])
     assert (unit["sourceStockName"], unit["labels"]) == (stock["name"], {"tenant": "blue"})
     assert not {"nodeName", "lastSyncTime", "storageMounts"} & set(unit)
 
@@ -41,14 +41,14 @@ async def test_a_unit_created_from_stock_has_the_resources_of_the_stock(
 async def test_a_unit_becomes_ready_with_an_address_and_its_stock_is_consumed(
     product: RunningProduct,
 ) -> None:
-    made = (
+    created = (
         await product.create_unit(template=PORTS, access={"primaryPort": "ssh", "scheme": "tcp"})
     ).data
-    unit = (await product.api.get(f"{UNITS}/{made['name']}?wait=Ready")).data
+    unit = (await product.api.get(f"{UNITS}/{created['name']}?wait=Ready")).data
 
     assert (unit["phase"], unit["reason"], unit["readyReplicas"]) == ("Ready", "UnitReady", 1)
-    where = f"{unit['serviceName']}.{unit['namespace']}.svc.cluster.local:22"
-    assert unit["accessURL"] == f"tcp://{where}"
+    host = f"{unit['serviceName']}.{unit['namespace']}.svc.cluster.local:22"
+    assert unit["accessURL"] == f"tcp://{host}"
     assert unit["nodeName"].startswith("gpu-")
     assert unit["observedGeneration"] == 1
     await product.wait_ready_stock(unit["specName"], 0)
@@ -56,18 +56,20 @@ async def test_a_unit_becomes_ready_with_an_address_and_its_stock_is_consumed(
     await product.installation.wait_gone("gpuunits", unit["sourceStockName"], namespace=stock)
 
 
-async def test_the_job_of_a_creation_holds_the_unit(product: RunningProduct) -> None:
-    made = (await product.create_unit()).data
-    job = (await product.replica.get(f"{JOBS}/{made['operationID']}")).data
+async def test_the_job_of_a_create_lists_the_unit(product: RunningProduct) -> None:
+    created = (await product.create_unit()).data
+    job = (await product.replica.get(f"{JOBS}/{created['operationID']}")).data
 
     assert (job["type"], job["status"]) == ("create_gpu_unit", "succeeded")
     assert (job["requested"], job["created"]) == (1, 1)
-    place = {"namespace": product.installation.namespaces.instance, "name": made["name"]}
-    assert job["objects"] == [{"kind": "GPUUnit", **place, "uid": made["uid"]}]
+    reference = {"namespace": product.installation.namespaces.instance, "name": created["name"]}
+    assert job["objects"] == [{"kind": "GPUUnit", **reference, "uid": created["uid"]}]
     assert {"createdAt", "updatedAt"} <= set(job)
 
 
-async def test_an_operation_may_be_named_like_a_path(product: RunningProduct) -> None:
+async def test_an_operation_id_may_contain_slashes_and_reserved_characters(
+    product: RunningProduct,
+) -> None:
     operation = f"fn/{new_name('x')}/1 %?#"
     await product.create_unit(operationID=operation)
     job = await product.api.get(f"{JOBS}/{quote(operation, safe='')}")
@@ -75,101 +77,106 @@ async def test_an_operation_may_be_named_like_a_path(product: RunningProduct) ->
     assert (job.status, job.data["operationID"]) == (200, operation)
 
 
-async def test_labels_reach_the_pods(product: RunningProduct) -> None:
+async def test_the_labels_of_a_unit_are_copied_to_its_pods(product: RunningProduct) -> None:
     name = await product.create_ready_unit(labels={"tenant": "green"})
     pods = await product.installation.list("pods", labelSelector="tenant=green")
 
     assert [pod["metadata"]["labels"]["runtime.lokiwager.io/unit"] for pod in pods] == [name]
 
 
-async def test_a_named_stock_unit_is_the_one_that_is_taken(product: RunningProduct) -> None:
+async def test_a_create_claims_the_named_stock_unit(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(3)
     chosen = (await product.wait_ready_stock(spec, 3))[1]["name"]
-    answer = await product.api.post(UNITS, create_unit_request(spec, stockName=chosen))
+    response = await product.api.post(UNITS, create_unit_request(spec, stockName=chosen))
 
-    assert (answer.status, answer.data["sourceStockName"]) == (201, chosen)
+    assert (response.status, response.data["sourceStockName"]) == (201, chosen)
 
 
-async def test_a_named_stock_unit_of_another_spec_is_not_taken(product: RunningProduct) -> None:
+async def test_a_named_stock_unit_of_another_spec_is_not_claimed(product: RunningProduct) -> None:
     spec, other = await product.create_ready_stock(1), await product.create_ready_stock(1)
     (stock,) = await product.wait_ready_stock(other, 1)
-    answer = await product.api.post(UNITS, create_unit_request(spec, stockName=stock["name"]))
+    response = await product.api.post(UNITS, create_unit_request(spec, stockName=stock["name"]))
 
-    assert answer.status_and_code == (409, "insufficient_capacity")
-    assert stock["name"] in answer.error["message"]
+    assert response.status_and_code == (409, "insufficient_capacity")
+    assert stock["name"] in response.error["message"]
 
 
-async def test_without_stock_the_answer_names_the_spec_and_what_there_is(
+async def test_a_create_without_ready_stock_is_refused_with_the_counts_of_the_stock(
     product: RunningProduct,
 ) -> None:
     spec = new_name("spec")
-    none = await product.api.post(UNITS, create_unit_request(spec))
+    without_stock = await product.api.post(UNITS, create_unit_request(spec))
     await product.api.post(
         STOCK,
         {"operationID": new_name("seed"), "specName": spec, "memory": "9Ti", "replicas": 2},
     )
     await eventually(
         lambda: product.api.get(f"{STOCK}?specName={spec}&phase=Progressing"),
-        lambda answer: len(answer.data) == 2,
+        lambda response: len(response.data) == 2,
     )
-    some = await eventually(  # the counts may be slightly out of date
+    with_pending_stock = await eventually(  # the counts may be slightly out of date
         lambda: product.api.post(UNITS, create_unit_request(spec)),
-        lambda seen: seen.error["message"].endswith(f"of spec {spec!r} there is 2 Progressing"),
+        lambda response: response.error["message"].endswith(
+            f"of spec {spec!r} there is 2 Progressing"
+        ),
     )
 
-    assert none.status_and_code == some.status_and_code == (409, "insufficient_capacity")
-    assert none.error["message"].endswith(f"of spec {spec!r} there is none")
+    for response in (without_stock, with_pending_stock):
+        assert response.status_and_code == (409, "insufficient_capacity")
+    assert without_stock.error["message"].endswith(f"of spec {spec!r} there is none")
 
 
-async def test_a_refused_creation_writes_nothing(product: RunningProduct) -> None:
-    order = create_unit_request(new_name("spec"))
-    await product.api.post(UNITS, order)
+async def test_a_create_without_stock_writes_no_operation(product: RunningProduct) -> None:
+    request = create_unit_request(new_name("spec"))
+    await product.api.post(UNITS, request)
 
-    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status_and_code == (
+    assert (await product.api.get(f"{JOBS}/{request['operationID']}")).status_and_code == (
         404,
         "not_found",
     )
 
 
-async def test_a_name_that_another_operation_has_is_refused(product: RunningProduct) -> None:
+async def test_a_unit_name_of_another_operation_is_refused(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(2)
-    order = create_unit_request(spec)
-    await product.api.post(UNITS, order)
-    again = await product.api.post(UNITS, {**order, "operationID": new_name("create")})
+    request = create_unit_request(spec)
+    await product.api.post(UNITS, request)
+    duplicate = await product.api.post(UNITS, {**request, "operationID": new_name("create")})
 
-    assert again.status_and_code == (409, "already_exists")
+    assert duplicate.status_and_code == (409, "already_exists")
     await product.wait_ready_stock(spec, 1)
 
 
-async def test_a_missing_storage_is_a_conflict_and_takes_no_stock(product: RunningProduct) -> None:
+async def test_a_missing_storage_is_a_conflict_and_claims_no_stock(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(1)
     mounts = [{"name": "absent", "mountPath": "/data"}]
-    answer = await product.api.post(UNITS, create_unit_request(spec, storageMounts=mounts))
+    response = await product.api.post(UNITS, create_unit_request(spec, storageMounts=mounts))
 
-    assert answer.status_and_code == (409, "conflict")
-    assert "'absent'" in answer.error["message"]
+    assert response.status_and_code == (409, "conflict")
+    assert "'absent'" in response.error["message"]
     await product.wait_ready_stock(spec, 1)
 
 
-async def test_a_storage_that_is_not_ready_is_waited_for(product: RunningProduct) -> None:
+async def test_a_unit_waits_for_a_storage_that_is_not_ready(product: RunningProduct) -> None:
     storage = new_name("storage")
     await gpu_storages.create_storage(
         product.installation, gpu_storages.simulated_prepare_storage(storage, run_for="1h")
     )
-    made = (await product.create_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])).data
-    place = f"{UNITS}/{made['name']}"
+    created = (
+        await product.create_unit(storageMounts=[{"name": storage, "mountPath": "/data"}])
+    ).data
+    path = f"{UNITS}/{created['name']}"
     waiting = await eventually(
-        lambda: product.api.get(place), lambda answer: "reason" in answer.data
+        lambda: product.api.get(path), lambda response: "reason" in response.data
     )
     assert waiting.data["reason"] == "StorageNotReady"
 
     (pod,) = await eventually(lambda: gpu_storages.prepare_pods(product.installation, storage))
     await patch_pod_labels(product.installation.admin, pod, {"sim.local/run-for": "1ms"})
-    assert (await product.api.get(f"{place}?wait=Ready")).data["phase"] == "Ready"
+    assert (await product.api.get(f"{path}?wait=Ready")).data["phase"] == "Ready"
 
 
 @pytest.mark.parametrize(
-    ("asked", "fields"),
+    ("changes", "fields"),
     [
         ({"name": "Not_A_Name"}, ["name"]),
         ({"image": ""}, ["image"]),
@@ -190,29 +197,29 @@ async def test_a_storage_that_is_not_ready_is_waited_for(product: RunningProduct
     ids=str,
 )
 async def test_an_invalid_create_is_refused_before_stock_is_claimed(
-    product: RunningProduct, asked: dict[str, object], fields: list[str]
+    product: RunningProduct, changes: dict[str, object], fields: list[str]
 ) -> None:
-    order = create_unit_request("h1.small", **asked)
-    answer = await product.api.post(UNITS, order)
+    request = create_unit_request("h1.small", **changes)
+    response = await product.api.post(UNITS, request)
 
-    assert answer.status_and_code == (400, "invalid_request")
-    assert sorted(answer.field_errors) == fields
-    assert (await product.api.get(f"{JOBS}/{order['operationID']}")).status == 404
+    assert response.status_and_code == (400, "invalid_request")
+    assert sorted(response.field_errors) == fields
+    assert (await product.api.get(f"{JOBS}/{request['operationID']}")).status == 404
 
 
 async def test_every_validation_error_of_a_create_is_listed(api: ApiClient) -> None:
     access = {"template": {"ports": [{"name": "http", "port": 80}]}, "access": {"primaryPort": "x"}}
-    answer = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red", **access})
+    response = await api.post(UNITS, {"name": "X", "image": 7, "colour": "red", **access})
 
-    wrong = ["access.primaryPort", "colour", "image", "name", "operationID", "specName"]
-    assert sorted(answer.field_errors) == wrong
+    expected = ["access.primaryPort", "colour", "image", "name", "operationID", "specName"]
+    assert sorted(response.field_errors) == expected
 
 
-async def test_a_deleted_unit_is_gone_with_its_children(product: RunningProduct) -> None:
+async def test_the_deletion_of_a_unit_deletes_its_children(product: RunningProduct) -> None:
     name = await product.create_ready_unit()
-    answer = await product.api.delete(f"{UNITS}/{name}")
+    response = await product.api.delete(f"{UNITS}/{name}")
 
-    assert (answer.status, answer.body) == (204, "")
+    assert (response.status, response.body) == (204, "")
     await product.installation.wait_gone("gpuunits", name)
     await product.installation.wait_gone("deployments", f"unit-{name}")
     assert (await product.api.get(f"{UNITS}/{name}")).status_and_code == (404, "not_found")
@@ -221,10 +228,10 @@ async def test_a_deleted_unit_is_gone_with_its_children(product: RunningProduct)
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 async def test_an_absent_unit_is_not_found(api: ApiClient, method: str) -> None:
     body = {"image": "example/app:2"} if method == "PUT" else None
-    answer = await api.request(method, f"{UNITS}/absent", body)
+    response = await api.request(method, f"{UNITS}/absent", body)
 
-    assert answer.status_and_code == (404, "not_found")
-    assert "'absent'" in answer.error["message"]
+    assert response.status_and_code == (404, "not_found")
+    assert "'absent'" in response.error["message"]
 
 
 @pytest.mark.parametrize(
@@ -239,45 +246,45 @@ async def test_an_absent_unit_is_not_found(api: ApiClient, method: str) -> None:
 async def test_a_wrong_method_on_units_gets_the_allowed_methods(
     api: ApiClient, method: str, path: str, allowed: str
 ) -> None:
-    answer = await api.request(method, path)
+    response = await api.request(method, path)
 
-    assert answer.status_and_code == (405, "method_not_allowed")
-    assert answer.headers["Allow"] == allowed
+    assert response.status_and_code == (405, "method_not_allowed")
+    assert response.headers["Allow"] == allowed
 
 
-async def test_the_request_id_of_the_caller_comes_back(api: ApiClient) -> None:
-    mine = await api.request("GET", UNITS, headers={"X-Request-ID": "call-7"})
-    made = await api.get(f"{UNITS}/absent")
+async def test_the_response_has_the_request_id_of_the_caller(api: ApiClient) -> None:
+    with_id = await api.request("GET", UNITS, headers={"X-Request-ID": "call-7"})
+    without_id = await api.get(f"{UNITS}/absent")
 
-    assert mine.headers["X-Request-ID"] == "call-7"
-    assert len(made.headers["X-Request-ID"]) == 32
+    assert with_id.headers["X-Request-ID"] == "call-7"
+    assert len(without_id.headers["X-Request-ID"]) == 32
 
 
 async def test_units_are_found_by_spec_phase_and_label(product: RunningProduct) -> None:
     tenant = new_name("tenant")
     spec = await product.create_ready_stock(2)
-    orders = [
+    requests = [
         create_unit_request(spec, labels={"tenant": tenant}),
         create_unit_request(spec, labels={"tenant": tenant, "sim.local/mode": "never-ready"}),
     ]
-    await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
-    good, slow = (order["name"] for order in orders)
-    await product.api.get(f"{UNITS}/{good}?wait=Ready")
+    await asyncio.gather(*(product.api.post(UNITS, request) for request in requests))
+    ready, pending = (request["name"] for request in requests)
+    await product.api.get(f"{UNITS}/{ready}?wait=Ready")
 
-    async def found(query: str) -> list[str]:
+    async def names_of(query: str) -> list[str]:
         return sorted(unit["name"] for unit in (await product.api.get(f"{UNITS}?{query}")).data)
 
-    assert await found(f"specName={spec}") == sorted([good, slow])
-    assert await found(f"label=tenant%3D{tenant}") == sorted([good, slow])
-    assert await found(f"label=tenant%3D{tenant},sim.local/mode") == [slow]
-    assert await found(f"specName={spec}&phase=Ready") == [good]
-    assert await found(f"specName={spec}&phase=Failed") == []
+    assert await names_of(f"specName={spec}") == sorted([ready, pending])
+    assert await names_of(f"label=tenant%3D{tenant}") == sorted([ready, pending])
+    assert await names_of(f"label=tenant%3D{tenant},sim.local/mode") == [pending]
+    assert await names_of(f"specName={spec}&phase=Ready") == [ready]
+    assert await names_of(f"specName={spec}&phase=Failed") == []
 
 
 async def test_units_are_listed_in_pages(product: RunningProduct) -> None:
     spec = await product.create_ready_stock(5)
-    orders = [create_unit_request(spec) for _ in range(5)]
-    await asyncio.gather(*(product.api.post(UNITS, order) for order in orders))
+    requests = [create_unit_request(spec) for _ in range(5)]
+    await asyncio.gather(*(product.api.post(UNITS, request) for request in requests))
     names: list[str] = []
     query = f"{UNITS}?specName={spec}&limit=2"
     page = await product.api.get(query)
@@ -287,15 +294,15 @@ async def test_units_are_listed_in_pages(product: RunningProduct) -> None:
         assert 1 <= len(page.data) <= 2
         names += [unit["name"] for unit in page.data]
 
-    assert names == sorted(order["name"] for order in orders)
+    assert names == sorted(request["name"] for request in requests)
 
 
 async def test_a_page_of_units_has_the_remaining_count(product: RunningProduct) -> None:
     await asyncio.gather(*(product.create_unit() for _ in range(2)))
     count = len((await product.api.get(f"{UNITS}?limit=500")).data)
-    part = await product.api.get(f"{UNITS}?limit=1")
+    page = await product.api.get(f"{UNITS}?limit=1")
 
-    assert part.meta["remaining"] == count - 1
+    assert page.meta["remaining"] == count - 1
 
 
 @pytest.mark.parametrize(
