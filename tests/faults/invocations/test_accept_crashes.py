@@ -42,7 +42,7 @@ from tests.support.faults.faulty_jetstream_requests import REQUEST_FAULTS, Fault
 from tests.support.queue.invocation_api import begin_run, connect_jetstream, succeed_with
 from tests.support.queue.nats_server import new_nats_server
 
-NAMES, DAY = QueueNames(), 24 * 3600.0
+NAMES, DAY_SECONDS = QueueNames(), 24 * 3600.0
 LARGE = b"x" * 300_000
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -65,21 +65,21 @@ class InvocationSteps:
     name: str
 
     def process(self, fault: Callable[[], CallFault] = lambda: CallFault.NONE) -> ApiProcess:
-        """Create the use cases of one more process, with a fault at its queue calls."""
+        """Create the services of one more process, with a fault at its queue calls."""
         clock, caller = SystemClock(), FaultyJetStreamRequests(self.jetstream.connection, fault)
         bodies = JetStreamBodyStore(caller, NAMES, StreamLimits(), new_id, clock.now)
         queue = create_ports(caller, NAMES, bodies, self.jetstream.record_changes)
         metrics = InvocationMetrics(CollectorRegistry())
         space = RecordSpace(queue, clock)
         return ApiProcess(
-            InvocationAcceptor(queue, self.lookup, space, metrics, clock, new_id, DAY),
+            InvocationAcceptor(queue, self.lookup, space, metrics, clock, new_id, DAY_SECONDS),
             InvocationService(queue, self.lookup, space, metrics, clock),
         )
 
     async def record(self, invocation_id: str) -> tuple[InvocationRecord | None, int]:
         """Return the record and its revision, as the queue holds it."""
-        kept = await self.jetstream.ports.records.find(record_key(self.name, invocation_id))
-        return (kept.record, kept.revision) if kept else (None, 0)
+        stored = await self.jetstream.ports.records.find(record_key(self.name, invocation_id))
+        return (stored.record, stored.revision) if stored else (None, 0)
 
     async def end(self, invocation_id: str) -> None:
         """Finish the invocation as a worker does, but publish nothing."""
@@ -91,15 +91,17 @@ class InvocationSteps:
                 record_key(self.name, invocation_id), record, revision
             )
 
-    async def told(self) -> set[tuple[str, int, InvocationState]]:
+    async def published_outcomes(self) -> set[tuple[str, int, InvocationState]]:
         """Return every outcome in the stream of results."""
         batches = BatchReader(
             FaultyJetStreamRequests(self.jetstream.connection, lambda: CallFault.NONE)
         )
         subject = NAMES.result_subject(self.name)
-        found = [each async for each in batches.iter_messages(NAMES.results_stream, subject, 64)]
-        outcomes = [decode_outcome(each.data) for each in found]
-        return {(each.invocation_id, each.run, each.state) for each in outcomes}
+        messages = [
+            message async for message in batches.iter_messages(NAMES.results_stream, subject, 64)
+        ]
+        outcomes = [decode_outcome(message.data) for message in messages]
+        return {(outcome.invocation_id, outcome.run, outcome.state) for outcome in outcomes}
 
 
 def new_id() -> str:
@@ -108,9 +110,9 @@ def new_id() -> str:
 
 @dataclass(frozen=True)
 class ApiAndQueue:
-    """A site and a queue, which all tests of the file share."""
+    """An installation and a queue, which all tests of the file share."""
 
-    site: IsolatedInstallation
+    installation: IsolatedInstallation
     jetstream: JetStream
     lookup: FunctionLookup
 
@@ -121,13 +123,13 @@ async def api_and_queue(
 ) -> AsyncIterator[ApiAndQueue]:
     """Start a real API server and a real queue."""
     async with (
-        new_isolated_installation(installed_control_plane) as site,
+        new_isolated_installation(installed_control_plane) as installation,
         new_nats_server(tmp_path_factory.mktemp("queue")) as server,
         connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
-        open_gateway(site.api_kubeconfig) as gateway,
+        open_gateway(installation.api_kubeconfig) as gateway,
     ):
-        lookup = FunctionLookup(gateway, site.namespaces.instance, SystemClock())
-        yield ApiAndQueue(site, jetstream, lookup)
+        lookup = FunctionLookup(gateway, installation.namespaces.instance, SystemClock())
+        yield ApiAndQueue(installation, jetstream, lookup)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -136,33 +138,33 @@ async def steps(api_and_queue: ApiAndQueue) -> InvocationSteps:
     name = new_name("echo")
     spec = {"specName": "g1.1", "image": "example/echo:1", "maxWorkers": 1}
     body = {"apiVersion": API_VERSION, "kind": "Function", "metadata": {"name": name}, "spec": spec}
-    await api_and_queue.site.create("functions", body)
+    await api_and_queue.installation.create("functions", body)
     return InvocationSteps(api_and_queue.jetstream, api_and_queue.lookup, name)
 
 
-async def strike_all(
-    world: InvocationSteps,
+async def fault_every_call(
+    steps: InvocationSteps,
     fault: CallFault,
-    act: Callable[[ApiProcess, str], Awaitable[object]],
+    action: Callable[[ApiProcess, str], Awaitable[object]],
 ) -> AsyncIterator[tuple[str, object]]:
     """Repeat an action with a fault at the nth call, for every n; return the results."""
-    for at in itertools.count(1):
-        strike, key = FaultAtCall(at, fault), f"{fault.name.lower()}-{at}"
-        yield key, await ended(act(world.process(strike), key))
-        if not strike.was_injected:
+    for call_number in itertools.count(1):
+        fault_at_call, key = FaultAtCall(call_number, fault), f"{fault.name.lower()}-{call_number}"
+        yield key, await error_or_result(action(steps.process(fault_at_call), key))
+        if not fault_at_call.was_injected:
             return
 
 
-async def ended(work: Awaitable[object]) -> object:
+async def error_or_result(action: Awaitable[object]) -> object:
     try:
-        return await work
+        return await action
     except (ServiceError, QueueError, ProcessKilled) as error:
         return error
 
 
 @pytest.mark.parametrize("payload", [b"small", LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
+@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda fault: fault.name.lower())
+async def test_an_interrupted_accept_is_complete_or_absent_and_can_be_repeated(
     steps: InvocationSteps, fault: CallFault, payload: bytes
 ) -> None:
     async def accept(process: ApiProcess, key: str) -> object:
@@ -172,11 +174,11 @@ async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
         )
 
     accepted = 0
-    async for key, answer in strike_all(steps, fault, accept):
+    async for key, result in fault_every_call(steps, fault, accept):
         record, _ = await steps.record(key)
-        is_unknown = isinstance(answer, AcceptanceUnknownError | ProcessKilled)
-        if isinstance(answer, ServiceError | QueueError) and not is_unknown:
-            assert record is None, f"{answer} was said, and there is a record"
+        is_unknown = isinstance(result, AcceptanceUnknownError | ProcessKilled)
+        if isinstance(result, ServiceError | QueueError) and not is_unknown:
+            assert record is None, f"{result} was raised, but there is a record"
         elif not is_unknown:
             assert record is not None
             accepted += 1
@@ -198,56 +200,56 @@ async def test_a_faulty_accept_is_complete_or_absent_and_can_be_repeated(
     assert accepted >= 1
 
 
-@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_faulty_cancel_leaves_a_message_or_a_final_record(
+@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda fault: fault.name.lower())
+async def test_an_interrupted_cancel_leaves_a_message_or_a_final_record(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
     async def cancel(process: ApiProcess, key: str) -> object:
-        await queued(steps, key)
+        await enqueue(steps, key)
         return await process.service.cancel(steps.name, key)
 
-    async for key, answer in strike_all(steps, fault, cancel):
+    async for key, result in fault_every_call(steps, fault, cancel):
         record, _ = await steps.record(key)
         assert record is not None
         assert record.state in (InvocationState.QUEUED, InvocationState.CANCELLED)
-        if isinstance(answer, Invocation):
+        if isinstance(result, Invocation):
             assert record.state is InvocationState.CANCELLED
         if record.state is InvocationState.QUEUED:
             await steps.process().service.cancel(steps.name, key)
         if record.published:
-            assert (key, 1, InvocationState.CANCELLED) in await steps.told()
+            assert (key, 1, InvocationState.CANCELLED) in await steps.published_outcomes()
         elif record.is_final:
-            assert (key, 1, InvocationState.SUCCEEDED) not in await steps.told()
+            assert (key, 1, InvocationState.SUCCEEDED) not in await steps.published_outcomes()
 
 
-@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda each: each.name.lower())
-async def test_a_faulty_redrive_never_loses_the_previous_outcome(
+@pytest.mark.parametrize("fault", REQUEST_FAULTS, ids=lambda fault: fault.name.lower())
+async def test_an_interrupted_redrive_never_loses_the_previous_outcome(
     steps: InvocationSteps, fault: CallFault
 ) -> None:
     async def redrive(process: ApiProcess, key: str) -> object:
-        await queued(steps, key)
+        await enqueue(steps, key)
         await steps.end(key)
         return await process.service.redrive(steps.name, key)
 
-    async for key, answer in strike_all(steps, fault, redrive):
+    async for key, result in fault_every_call(steps, fault, redrive):
         record, _ = await steps.record(key)
         assert record is not None
         assert (record.run, record.state) in (
             (1, InvocationState.SUCCEEDED),
             (2, InvocationState.QUEUED),
         )
-        if isinstance(answer, Invocation):
+        if isinstance(result, Invocation):
             assert record.run == 2
         if record.run == 2:
-            assert (key, 1, InvocationState.SUCCEEDED) in await steps.told()
+            assert (key, 1, InvocationState.SUCCEEDED) in await steps.published_outcomes()
         else:
-            again = await steps.process().service.redrive(steps.name, key)
-            assert (again.record.run, again.record.state in FINAL_STATES) == (2, False)
+            redriven = await steps.process().service.redrive(steps.name, key)
+            assert (redriven.record.run, redriven.record.state in FINAL_STATES) == (2, False)
 
 
-async def queued(world: InvocationSteps, key: str) -> None:
-    process = world.process()
-    command = Invoke(function_name=world.name, invocation_id=key)
+async def enqueue(steps: InvocationSteps, key: str) -> None:
+    process = steps.process()
+    command = Invoke(function_name=steps.name, invocation_id=key)
     await process.acceptor.accept(
         await process.acceptor.receive_payload(command, stream_bytes(b"p"))
     )

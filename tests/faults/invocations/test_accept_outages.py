@@ -46,8 +46,8 @@ class OutageFixture:
         return await self.api.post(INVOCATIONS, body)
 
     async def has_record(self, invocation_id: str) -> bool:
-        kept = await self.queue.records.find(record_key(NAME, invocation_id))
-        return kept is not None and kept.record is not None
+        stored = await self.queue.records.find(record_key(NAME, invocation_id))
+        return stored is not None and stored.record is not None
 
 
 @pytest.fixture
@@ -59,16 +59,21 @@ async def outage(
         target = urlsplit(server.url)
         proxy = TCPProxy(target.hostname or "", target.port or 0)
         async with proxy.serve():
-            reached = nats_settings(server, f"nats://127.0.0.1:{proxy.port}")
-            settings = {**reached, "limits": {"maxQueuedMessages": LIMITS.max_queued_messages}}
+            connection = nats_settings(server, f"nats://127.0.0.1:{proxy.port}")
+            settings = {**connection, "limits": {"maxQueuedMessages": LIMITS.max_queued_messages}}
             async with (
                 run_api(installation, tmp_path / "api", nats=settings) as product,
                 connect_jetstream(NATSConfig(url=server.admin_url, limits=LIMITS)) as jetstream,
             ):
                 api = ApiClient(product.url)
                 await wait_queue_connected(api)
-                made = {"operationID": "1", "name": NAME, "specName": "g1.1", "image": "a"}
-                assert (await api.post(FUNCTIONS, made)).status == 201
+                function_request = {
+                    "operationID": "1",
+                    "name": NAME,
+                    "specName": "g1.1",
+                    "image": "a",
+                }
+                assert (await api.post(FUNCTIONS, function_request)).status == 201
                 yield OutageFixture(api, server, proxy, jetstream.ports)
 
 
@@ -77,34 +82,36 @@ async def test_invocations_are_refused_while_nats_is_down_and_kept_after_a_resta
 ) -> None:
     assert (await outage.invoke("before")).status == 202
     await outage.server.process.stop()
-    down = await eventually(lambda: outage.invoke("down"), lambda answer: answer.status == 503)
-    assert down.error["code"] == "service_unavailable"
+    refused = await eventually(
+        lambda: outage.invoke("down"), lambda response: response.status == 503
+    )
+    assert refused.error["code"] == "service_unavailable"
     assert (await outage.api.get(invocation_path(NAME, "before"))).status == 503
     assert (await outage.api.delete(function_path(NAME))).status == 503
     outage.server.process.start()
     await outage.server.wait_ready()
-    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status in (200, 202))
+    await eventually(lambda: outage.invoke("after"), lambda response: response.status in (200, 202))
     assert (await outage.api.get(invocation_path(NAME, "before"))).data["state"] == "queued"
-    known = await eventually(lambda: outage.invoke("down"))
-    assert known.status in (200, 202)
+    accepted = await eventually(lambda: outage.invoke("down"))
+    assert accepted.status in (200, 202)
     await eventually(  # our own connection comes back together with the API's
         lambda: outage.queue.calls.count_unfinished(NAME),
-        lambda held: held == 3,
+        lambda count: count == 3,
         tolerate=QueueError,
     )
 
 
-async def test_a_silent_queue_accepts_nothing_and_is_used_again_when_it_speaks(
+async def test_invocations_are_refused_while_nats_hangs_and_accepted_after_it_recovers(
     outage: OutageFixture,
 ) -> None:
     assert (await outage.invoke("before")).status == 202
     outage.proxy.stall()
-    answers = await asyncio.gather(*(outage.invoke(f"s{number}") for number in range(8)))
-    assert {each.status for each in answers} == {503}
+    responses = await asyncio.gather(*(outage.invoke(f"s{number}") for number in range(8)))
+    assert {response.status for response in responses} == {503}
     assert (await outage.invoke("late")).status == 503
     outage.proxy.clear_faults()
     outage.proxy.cut()
-    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status in (200, 202))
+    await eventually(lambda: outage.invoke("after"), lambda response: response.status in (200, 202))
     assert not await outage.has_record("late")
 
 
@@ -119,20 +126,22 @@ async def test_a_deleted_stream_is_recreated_without_a_reconnect(
     finally:
         await admin.close()
     assert (await outage.invoke("missed")).status_and_code == (503, "service_unavailable")
-    await eventually(lambda: outage.invoke("after"), lambda answer: answer.status == 202)
+    await eventually(lambda: outage.invoke("after"), lambda response: response.status == 202)
 
 
-async def test_a_full_stream_is_429_and_leaves_no_record(outage: OutageFixture) -> None:
-    answers = await asyncio.gather(*(outage.invoke(f"f{number}") for number in range(50)))
+async def test_an_invocation_for_a_full_stream_gets_429_and_leaves_no_record(
+    outage: OutageFixture,
+) -> None:
+    responses = await asyncio.gather(*(outage.invoke(f"f{number}") for number in range(50)))
     by_status = {
-        status: [number for number, each in enumerate(answers) if each.status == status]
+        status: [number for number, response in enumerate(responses) if response.status == status]
         for status in (202, 429)
     }
     assert [len(numbers) for numbers in by_status.values()] == [40, 10]
     for number in by_status[429]:
         assert not await outage.has_record(f"f{number}")
-    assert {answers[number].error["code"] for number in by_status[429]} == {"queue_full"}
-    gone = by_status[202][0]
-    assert (await outage.api.delete(invocation_path(NAME, f"f{gone}"))).status == 200
+    assert {responses[number].error["code"] for number in by_status[429]} == {"queue_full"}
+    cancelled = by_status[202][0]
+    assert (await outage.api.delete(invocation_path(NAME, f"f{cancelled}"))).status == 200
     refused = f"f{by_status[429][0]}"
     assert (await outage.invoke(refused)).status == 202  # a released slot is free again

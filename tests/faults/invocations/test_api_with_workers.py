@@ -34,7 +34,7 @@ from tests.support.wait.eventually import eventually
 
 INVOCATIONS = 40
 SEEDS = (20261116, 7)
-GONE = (aiohttp.ClientError, TimeoutError, OSError)
+CONNECTION_ERRORS = (aiohttp.ClientError, TimeoutError, OSError)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -46,8 +46,8 @@ async def invocation_api(
     """Run two API replicas and a queue."""
     async with new_invocation_api(
         installed_control_plane, tmp_path_factory.mktemp("ingress")
-    ) as made:
-        yield made
+    ) as created:
+        yield created
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -55,13 +55,13 @@ async def harness(invocation_api: InvocationApi) -> AsyncIterator[FunctionHarnes
     """Create a function with the consumer that the activator would create."""
     name = await invocation_api.create_function(timeoutSeconds=30)
     client = await nats.connect(invocation_api.nats_server.admin_url)
-    world = FunctionHarness(client, name)
-    world.function_uid = (await invocation_api.api.get(function_path(name))).data["uid"]
-    stream, config = world.names.invocations_stream, consumer_config(world.names, name, 4)
-    where = f"{stream}.{consumer_name(name)}.{config['filter_subject']}"
+    harness = FunctionHarness(client, name)
+    harness.function_uid = (await invocation_api.api.get(function_path(name))).data["uid"]
+    stream, config = harness.names.invocations_stream, consumer_config(harness.names, name, 4)
+    consumer_path = f"{stream}.{consumer_name(name)}.{config['filter_subject']}"
     body = {"stream_name": stream, "config": config | {"ack_wait": 2_000_000_000}}
-    await client.request(f"$JS.API.CONSUMER.CREATE.{where}", nats_json(body), timeout=10)
-    yield world
+    await client.request(f"$JS.API.CONSUMER.CREATE.{consumer_path}", nats_json(body), timeout=10)
+    yield harness
     await client.close()
 
 
@@ -74,56 +74,58 @@ class Callers:
     """Callers that send, cancel and resend at random; they retry after a lost connection."""
 
     def __init__(
-        self, ingress: InvocationApi, world: FunctionHarness, chance: random.Random
+        self, invocation_api: InvocationApi, harness: FunctionHarness, randomness: random.Random
     ) -> None:
-        self._ingress = ingress
-        self._world = world
-        self._chance = chance
+        self._invocation_api = invocation_api
+        self._harness = harness
+        self._randomness = randomness
 
-    async def one(self, number: int) -> None:
+    async def run_caller(self, number: int) -> None:
         """Run the whole life of one invocation as its caller sees it."""
-        key, chance = f"i{number}", random.Random(self._chance.random())
+        key, randomness = f"i{number}", random.Random(self._randomness.random())
         body = {
             "invocationID": key,
-            "mode": chance.choice(["async", "sync"]),
+            "mode": randomness.choice(["async", "sync"]),
             "waitSeconds": 5,
             "payload": number,
             "attributes": {
-                "sleepSeconds": chance.choice([0, 0.1, 0.5]),
-                "failAttempts": chance.choice([0, 0, 1, 9]),
+                "sleepSeconds": randomness.choice([0, 0.1, 0.5]),
+                "failAttempts": randomness.choice([0, 0, 1, 9]),
             },
         }
-        await asyncio.sleep(chance.uniform(0, 3))
-        await eventually(lambda: self._accepted(body, chance), tolerate=GONE)
-        self._world.accepted.append(record_key(self._world.function_name, key))
-        if chance.random() < 0.3:
-            await self._try("DELETE", key, "", chance)
-        if chance.random() < 0.3:
-            await self._try("POST", key, "/redrive", chance)
+        await asyncio.sleep(randomness.uniform(0, 3))
+        await eventually(lambda: self._try_invoke(body, randomness), tolerate=CONNECTION_ERRORS)
+        self._harness.accepted.append(record_key(self._harness.function_name, key))
+        if randomness.random() < 0.3:
+            await self._send("DELETE", key, "", randomness)
+        if randomness.random() < 0.3:
+            await self._send("POST", key, "/redrive", randomness)
 
-    async def _accepted(self, body: dict[str, Any], chance: random.Random) -> bool:
-        answer = await self._ingress.invoke(self._world.function_name, self._any(chance), **body)
-        assert answer.status in (200, 202, 503), answer.body
-        return answer.status != 503
+    async def _try_invoke(self, body: dict[str, Any], randomness: random.Random) -> bool:
+        response = await self._invocation_api.invoke(
+            self._harness.function_name, self._random_replica(randomness), **body
+        )
+        assert response.status in (200, 202, 503), response.body
+        return response.status != 503
 
-    async def _try(self, method: str, key: str, more: str, chance: random.Random) -> None:
+    async def _send(self, method: str, key: str, suffix: str, randomness: random.Random) -> None:
         """Send the request and accept any result.
 
         The request may be too late or too early, or all replicas may be down.
         """
-        path = invocation_path(self._world.function_name, key) + more
+        path = invocation_path(self._harness.function_name, key) + suffix
         try:
-            answer = await self._any(chance).request(method, path)
-        except GONE:
+            response = await self._random_replica(randomness).request(method, path)
+        except CONNECTION_ERRORS:
             return
-        assert answer.status in (200, 202, 409, 503), answer.body
+        assert response.status in (200, 202, 409, 503), response.body
 
-    def _any(self, chance: random.Random) -> ApiClient:
-        return chance.choice([self._ingress.api, self._ingress.replica])
+    def _random_replica(self, randomness: random.Random) -> ApiClient:
+        return randomness.choice([self._invocation_api.api, self._invocation_api.replica])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_every_accepted_invocation_has_one_outcome_a_run(
+async def test_every_accepted_invocation_has_one_outcome_per_run(
     invocation_api: InvocationApi, harness: FunctionHarness, seed: int
 ) -> None:
     callers = Callers(invocation_api, harness, random.Random(seed))
@@ -134,41 +136,45 @@ async def test_every_accepted_invocation_has_one_outcome_a_run(
         run_worker(url, name, socket),
     ):
         async with asyncio.TaskGroup() as group:
-            group.create_task(dying(invocation_api))
+            group.create_task(restart_replica_twice(invocation_api))
             for number in range(INVOCATIONS):
-                group.create_task(callers.one(number))
-        await eventually(lambda: swept(invocation_api, harness), is_finished, timeout_seconds=120)
+                group.create_task(callers.run_caller(number))
+        await eventually(
+            lambda: sweep_and_snapshot(invocation_api, harness), is_finished, timeout_seconds=120
+        )
         assert find_violations(await harness.snapshot()) == [], f"seed {seed}"
     assert len(harness.accepted) == INVOCATIONS
 
 
-async def dying(ingress: InvocationApi) -> None:
+async def restart_replica_twice(invocation_api: InvocationApi) -> None:
     """Kill a replica in the middle of its work and start it again, twice."""
     for _ in range(2):
         await asyncio.sleep(1)
-        await ingress.replica_process.kill()
-        ingress.replica_process.start()
-        await eventually(lambda: answering(ingress.replica), tolerate=GONE)
+        await invocation_api.replica_process.kill()
+        invocation_api.replica_process.start()
+        await eventually(lambda: wait_connected(invocation_api.replica), tolerate=CONNECTION_ERRORS)
 
 
-async def answering(caller: ApiClient) -> bool:
+async def wait_connected(caller: ApiClient) -> bool:
     await wait_queue_connected(caller)
     return True
 
 
-async def swept(ingress: InvocationApi, world: FunctionHarness) -> InvocationSnapshot:
+async def sweep_and_snapshot(
+    invocation_api: InvocationApi, harness: FunctionHarness
+) -> InvocationSnapshot:
     """Sweep as the activator does for the invocations of dead processes; return the snapshot."""
-    seen, queue = await world.snapshot(), ingress.queue
-    for key in world.accepted:
-        kept = await queue.records.find(key)
-        if kept is None or kept.record is None:
+    snapshot, queue = await harness.snapshot(), invocation_api.queue
+    for key in harness.accepted:
+        stored = await queue.records.find(key)
+        if stored is None or stored.record is None:
             continue
-        record, ids = kept.record, parse_record_key(key)
+        record, ids = stored.record, parse_record_key(key)
         try:
             if record.is_final:
-                await publish_outcome(queue, Invocation(*ids, record), kept.revision)
-            elif record.state is InvocationState.QUEUED and key not in seen.queued_keys:
+                await publish_outcome(queue, Invocation(*ids, record), stored.revision)
+            elif record.state is InvocationState.QUEUED and key not in snapshot.queued_keys:
                 await queue.calls.publish(call_message(*ids, record))
         except QueueRejectedError:
             continue
-    return await world.snapshot()
+    return await harness.snapshot()

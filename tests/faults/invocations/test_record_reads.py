@@ -27,16 +27,16 @@ NAMES = QueueNames()
 RECORD = transition.new_record(InvocationRequest(), "uid", "hash", 1)
 
 
-class BehindCaller(JetStreamRequests):
-    """A JetStream client whose direct reads are answered by a replica that has no record yet."""
+class LaggingRequests(JetStreamRequests):
+    """A JetStream client whose direct reads go to a replica that has no record yet."""
 
     async def request(
         self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Msg:
-        answer = await super().request(subject, payload, headers)
+        response = await super().request(subject, payload, headers)
         if subject.startswith("$JS.API.DIRECT.GET."):
-            answer.headers, answer.data = {STATUS_HEADER: NOT_FOUND_STATUS}, b""
-        return answer
+            response.headers, response.data = {STATUS_HEADER: NOT_FOUND_STATUS}, b""
+        return response
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RecordsFixture:
     """The queue in three views: the API's, a queue with lagging replicas, and raw write access."""
 
     jetstream: JetStream
-    behind: JetStreamRecordStore
+    lagging: JetStreamRecordStore
     client: Client
 
 
@@ -56,29 +56,29 @@ async def records(tmp_path: Path) -> AsyncIterator[RecordsFixture]:
         connect_jetstream(NATSConfig(url=server.admin_url)) as jetstream,
         await nats.connect(server.admin_url) as client,
     ):
-        caller = BehindCaller(jetstream.connection, CircuitBreaker(SystemClock()))
-        yield RecordsFixture(jetstream, JetStreamRecordStore(caller, NAMES), client)
+        lagging_requests = LaggingRequests(jetstream.connection, CircuitBreaker(SystemClock()))
+        yield RecordsFixture(jetstream, JetStreamRecordStore(lagging_requests, NAMES), client)
 
 
-async def test_a_record_is_found_that_a_replica_does_not_have_yet(records: RecordsFixture) -> None:
+async def test_a_record_is_found_although_a_nats_replica_lags(records: RecordsFixture) -> None:
     revision = await records.jetstream.ports.records.put("echo.new", RECORD)
-    assert await records.behind.find("echo.new") == StoredRecord(RECORD, revision)
+    assert await records.lagging.find("echo.new") == StoredRecord(RECORD, revision)
 
 
-async def test_the_tombstone_of_a_withdrawn_record_is_found_although_a_replica_lags(
+async def test_the_tombstone_of_a_deleted_record_is_found_although_a_nats_replica_lags(
     records: RecordsFixture,
 ) -> None:
     leader = records.jetstream.ports.records
     await leader.delete("echo.not", await leader.put("echo.not", RECORD))
     assert (
-        await records.behind.find("echo.not")
+        await records.lagging.find("echo.not")
         == await leader.find("echo.not")
         == StoredRecord(None, 2)
     )
 
 
 async def test_an_absent_record_is_not_found(records: RecordsFixture) -> None:
-    assert await records.behind.find("echo.none") is None
+    assert await records.lagging.find("echo.none") is None
 
 
 @pytest.mark.parametrize("request_id", ["echo", ""], ids=["one", "all"])
@@ -91,5 +91,5 @@ async def test_unreadable_records_are_omitted_from_lists(
         await stream.publish(NAMES.record_subject(f"echo.odd-{number}"), value)
     await queue.records.put("echo.too.deep", RECORD)
     await queue.records.put("echo.last", RECORD)
-    found = await queue.history.list_records(request_id, None, 100)
-    assert [each.invocation_id for each in found.items] == ["last", "first"]
+    page = await queue.history.list_records(request_id, None, 100)
+    assert [item.invocation_id for item in page.items] == ["last", "first"]

@@ -31,25 +31,27 @@ from tests.support.clocks.virtual_clock import VirtualClock
 from tests.support.queue.invocation_api import connect_jetstream
 from tests.support.queue.nats_server import new_nats_server
 
-DAY, HALF, LARGE = (
+DAY_SECONDS, HALF_INLINE, LARGE = (
     24 * 3600.0,
     b"x" * (DEFAULT_INLINE_BYTES // 2),
     b"x" * (DEFAULT_INLINE_BYTES * 2),
 )
 NAME, BUCKET = "echo", "OBJ_runtime-bodies-echo"
-STANDS = Function(
+EXISTING = Function(
     metadata=ObjectMeta(name=NAME, uid="first"),
     spec=FunctionSpec(spec_name="g1.1", image="example/echo:1"),
 )
-GOES = replace(STANDS, metadata=replace(STANDS.metadata, deletion_timestamp="2026-11-16T00:00:00Z"))
-ANOTHER = replace(STANDS, metadata=replace(STANDS.metadata, uid="second"))
+DELETING = replace(
+    EXISTING, metadata=replace(EXISTING.metadata, deletion_timestamp="2026-11-16T00:00:00Z")
+)
+RECREATED = replace(EXISTING, metadata=replace(EXISTING.metadata, uid="second"))
 
 
 @dataclass
 class Cluster:
     """A cluster that returns its one function."""
 
-    function: Function | None = STANDS
+    function: Function | None = EXISTING
 
     async def get(self, *_: object) -> Function:
         if self.function is None:
@@ -62,7 +64,7 @@ class UploadFixture:
     """A cluster, an API process with a real queue, and a connection to inspect the queue."""
 
     cluster: Cluster
-    ingress: InvocationAcceptor
+    acceptor: InvocationAcceptor
     queue: QueuePorts
     streams: JetStreamContext
     clock: VirtualClock
@@ -74,8 +76,8 @@ class UploadFixture:
         None deletes the function and its bucket, as the activator does.
         """
         command = Invoke(function_name=NAME, invocation_id="slow")
-        return await self.ingress.accept(
-            await self.ingress.receive_payload(command, self._sent(pieces))
+        return await self.acceptor.accept(
+            await self.acceptor.receive_payload(command, self._sent(pieces))
         )
 
     async def _sent(self, pieces: tuple[bytes | Function | None, ...]) -> AsyncIterator[bytes]:
@@ -89,9 +91,9 @@ class UploadFixture:
                 await self.streams.delete_stream(BUCKET)
 
     async def has_bucket(self) -> bool:
-        return BUCKET in [each.config.name for each in await self.streams.streams_info()]
+        return BUCKET in [stream.config.name for stream in await self.streams.streams_info()]
 
-    async def kept(self) -> int:
+    async def count_stored(self) -> int:
         """Return how many messages the bucket of bodies has."""
         return (await self.streams.stream_info(BUCKET)).state.messages
 
@@ -112,44 +114,46 @@ async def upload(tmp_path: Path) -> AsyncIterator[UploadFixture]:
         lookup = FunctionLookup(objects, "any", clock)
         metrics = InvocationMetrics(CollectorRegistry())
         space = RecordSpace(jetstream.ports, clock)
-        ingress = InvocationAcceptor(
-            jetstream.ports, lookup, space, metrics, clock, lambda: uuid4().hex, DAY
+        acceptor = InvocationAcceptor(
+            jetstream.ports, lookup, space, metrics, clock, lambda: uuid4().hex, DAY_SECONDS
         )
-        yield UploadFixture(cluster, ingress, jetstream.ports, client.jetstream(), clock)
+        yield UploadFixture(cluster, acceptor, jetstream.ports, client.jetstream(), clock)
 
 
-async def test_a_slow_payload_of_a_function_that_stands_is_accepted(upload: UploadFixture) -> None:
-    assert (await upload.send(HALF, STANDS, LARGE, STANDS, HALF, STANDS)).is_new
+async def test_a_slow_payload_of_an_existing_function_is_accepted(upload: UploadFixture) -> None:
+    assert (await upload.send(HALF_INLINE, EXISTING, LARGE, EXISTING, HALF_INLINE, EXISTING)).is_new
     assert await upload.has_record()
 
 
 @pytest.mark.parametrize(
-    ("fate", "refusal"),
-    [(None, NotFoundError), (GOES, ConflictError), (ANOTHER, ConflictError)],
-    ids=["gone", "going", "another"],
+    ("function_after", "error_type"),
+    [(None, NotFoundError), (DELETING, ConflictError), (RECREATED, ConflictError)],
+    ids=["deleted", "deleting", "recreated"],
 )
 async def test_no_bucket_is_created_for_a_function_deleted_during_the_upload(
-    upload: UploadFixture, fate: Function | None, refusal: type[Exception]
+    upload: UploadFixture, function_after: Function | None, error_type: type[Exception]
 ) -> None:
-    with pytest.raises(refusal):
-        await upload.send(HALF, fate, LARGE)
+    with pytest.raises(error_type):
+        await upload.send(HALF_INLINE, function_after, LARGE)
     assert not await upload.has_record()
     assert not await upload.has_bucket()
 
 
-@pytest.mark.parametrize("fate", [GOES, ANOTHER], ids=["going", "another"])
-async def test_a_payload_that_comes_too_late_is_discarded(
-    upload: UploadFixture, fate: Function
+@pytest.mark.parametrize("function_after", [DELETING, RECREATED], ids=["deleting", "recreated"])
+async def test_a_payload_that_ends_after_the_deletion_of_its_function_is_discarded(
+    upload: UploadFixture, function_after: Function
 ) -> None:
     with pytest.raises(ConflictError):
-        await upload.send(LARGE, fate)
+        await upload.send(LARGE, function_after)
     assert not await upload.has_record()
-    assert not await upload.kept()
+    assert not await upload.count_stored()
 
 
-async def test_a_small_payload_that_comes_too_late_is_refused(upload: UploadFixture) -> None:
+async def test_a_small_payload_that_ends_after_the_deletion_of_its_function_is_refused(
+    upload: UploadFixture,
+) -> None:
     with pytest.raises(NotFoundError):
-        await upload.send(HALF, None)
+        await upload.send(HALF_INLINE, None)
     assert not await upload.has_record()
 
 

@@ -22,32 +22,32 @@ from tests.support.faults.retrying_http_callers import RetryingHttpCallers
 CALLERS = 30
 SPEC = "g"
 # Late enough that some requests are served, and early enough that others are not.
-MOMENT = 0.3
+FAULT_DELAY_SECONDS = 0.3
 
 pytestmark = pytest.mark.timeout(900)  # a minute, but longer on a slow machine
 
 
 @dataclass(frozen=True)
 class System:
-    """Two replicas of the API and a controller on one site."""
+    """Two replicas of the API and a controller in one installation."""
 
     plane: ControlPlane
-    world: RealEnvironment
+    environment: RealEnvironment
     replicas: tuple[ProductProcess, ProductProcess]
     controller: ProductProcess
     callers: RetryingHttpCallers
 
 
-Calamity = Callable[[System], Awaitable[None]]
+Fault = Callable[[System], Awaitable[None]]
 
 
 @pytest.fixture
 async def system(
     installed_control_plane: ControlPlane, installation: IsolatedInstallation, tmp_path: Path
 ) -> AsyncIterator[System]:
-    api = changes(installation) | {"kubeconfig": str(installation.api_kubeconfig)}
+    api = namespace_changes(installation) | {"kubeconfig": str(installation.api_kubeconfig)}
     election = {"enabled": False, "namespace": installation.namespaces.system}
-    controller = changes(installation) | {
+    controller = namespace_changes(installation) | {
         "kubeconfig": str(installation.kubeconfig),
         "leaderElection": election,
     }
@@ -60,35 +60,35 @@ async def system(
         run_product_process(product_processes.RUNTIME_API, tmp_path / "two", api) as two,
     ):
         callers = RetryingHttpCallers([one.url, two.url], SPEC)
-        world = RealEnvironment(installation, observer, observer)
-        yield System(installed_control_plane, world, (one, two), controlling, callers)
+        environment = RealEnvironment(installation, observer, observer)
+        yield System(installed_control_plane, environment, (one, two), controlling, callers)
 
 
-def changes(site: IsolatedInstallation) -> dict[str, Any]:
-    names = site.namespaces
-    where = {"stock": names.stock, "instance": names.instance, "system": names.system}
-    return {"namespaces": where}
+def namespace_changes(installation: IsolatedInstallation) -> dict[str, Any]:
+    names = installation.namespaces
+    namespaces = {"stock": names.stock, "instance": names.instance, "system": names.system}
+    return {"namespaces": namespaces}
 
 
-async def a_replica_is_killed(system: System) -> None:
+async def kill_replica(system: System) -> None:
     process = system.replicas[0].process
     await process.kill()
     process.start()
 
 
-async def the_controller_is_killed(system: System) -> None:
+async def kill_controller(system: System) -> None:
     process = system.controller.process
     await process.kill()
     process.start()
 
 
-async def the_api_server_is_restarted(system: System) -> None:
+async def restart_api_server(system: System) -> None:
     await system.plane.kube_apiserver.kill()
     system.plane.kube_apiserver.start()
     await system.plane.wait_apiserver_ready()
 
 
-async def callers_go_away(system: System) -> None:
+async def disconnect_callers(system: System) -> None:
     """Close the callers' connections right after they send a request that they repeat later."""
     await asyncio.gather(
         *(system.callers.send_and_disconnect(f"u{number}") for number in range(0, CALLERS, 2))
@@ -96,28 +96,30 @@ async def callers_go_away(system: System) -> None:
 
 
 @pytest.mark.parametrize(
-    "calamity",
+    "fault",
     [
-        a_replica_is_killed,
-        the_controller_is_killed,
-        the_api_server_is_restarted,
-        callers_go_away,
+        kill_replica,
+        kill_controller,
+        restart_api_server,
+        disconnect_callers,
     ],
 )
 async def test_every_concurrent_create_is_served_once_during_faults(
-    system: System, calamity: Calamity
+    system: System, fault: Fault
 ) -> None:
-    by_hand = await system.world.create_all_ready_stock(CALLERS, SPEC)
+    created_by_hand = await system.environment.create_all_ready_stock(CALLERS, SPEC)
     callers = system.callers
     async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as group:
         for number in range(CALLERS):
             group.create_task(callers.create(session, f"u{number}"))
-        await asyncio.sleep(MOMENT)
-        await calamity(system)
-    rest = final_state(
-        await system.world.wait_final_snapshot(), callers.results, created_by_hand=by_hand
+        await asyncio.sleep(FAULT_DELAY_SECONDS)
+        await fault(system)
+    state = final_state(
+        await system.environment.wait_final_snapshot(),
+        callers.results,
+        created_by_hand=created_by_hand,
     )
 
-    check_invariants(rest)
-    check_all_served(rest)
-    assert (len(rest.units), len(rest.stock)) == (CALLERS, 0)
+    check_invariants(state)
+    check_all_served(state)
+    assert (len(state.units), len(state.stock)) == (CALLERS, 0)

@@ -30,31 +30,33 @@ from tests.support.faults.schedule import Schedule
 from tests.support.faults.schedule_plan import has_stock_for_all, random_plan
 from tests.support.wait.eventually import eventually
 
-KILLS = (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
+KILL_FAULTS = (CallFault.KILLED_BEFORE, CallFault.KILLED_AFTER)
 FAULTS = tuple(
-    fault for fault in CallFault if fault not in (CallFault.NONE, CallFault.QUOTA_EXCEEDED, *KILLS)
+    fault
+    for fault in CallFault
+    if fault not in (CallFault.NONE, CallFault.QUOTA_EXCEEDED, *KILL_FAULTS)
 )
 CALLS_OF_A_CREATE = 7
 CALLS_OF_A_SEED = 5
 SEEDED = 3
 REPLICAS = 3
 BATCH = 10
-FINISHED_SECONDS = 3600.0
+LONG_WAIT_SECONDS = 3600.0
 
 pytestmark = pytest.mark.timeout(900)  # half a minute, but longer on a slow machine
 
 
-def creates(mark: str) -> Iterator[CreateUnit | SeedStock]:
+def creates(name: str) -> Iterator[CreateUnit | SeedStock]:
     for number in itertools.count():
-        yield CreateUnit(f"{mark}-{number}", f"{mark}-{number}", "g", "example/image:1")
+        yield CreateUnit(f"{name}-{number}", f"{name}-{number}", "g", "example/image:1")
 
 
-def seeds(mark: str) -> Iterator[CreateUnit | SeedStock]:
+def seeds(name: str) -> Iterator[CreateUnit | SeedStock]:
     for number in itertools.count():
-        yield SeedStock(f"{mark}-{number}", "g", SEEDED, memory="1Mi", gpu=0)
+        yield SeedStock(f"{name}-{number}", "g", SEEDED, memory="1Mi", gpu=0)
 
 
-def marks(faults: tuple[CallFault, ...]) -> list[tuple[CallFault, str]]:
+def named_faults(faults: tuple[CallFault, ...]) -> list[tuple[CallFault, str]]:
     return [(fault, fault.name.lower().replace("_", "-")) for fault in faults]
 
 
@@ -62,15 +64,18 @@ def marks(faults: tuple[CallFault, ...]) -> list[tuple[CallFault, str]]:
 async def test_a_create_survives_a_kill_at_every_call(
     installation: IsolatedInstallation, ending: AfterFault
 ) -> None:
-    async with new_real_environment(installation) as world:
-        by_hand = await world.create_all_ready_stock(2 * CALLS_OF_A_CREATE + 4, "g")
-        struck = FaultyRuns(world, Random(0), ending)
-        calls = [await struck.fault_every_call(creates(mark), kill) for kill, mark in marks(KILLS)]
-        rest = final_state(
-            await world.wait_final_snapshot(), struck.results, created_by_hand=by_hand
+    async with new_real_environment(installation) as environment:
+        created_by_hand = await environment.create_all_ready_stock(2 * CALLS_OF_A_CREATE + 4, "g")
+        runs = FaultyRuns(environment, Random(0), ending)
+        calls = [
+            await runs.fault_every_call(creates(name), kill)
+            for kill, name in named_faults(KILL_FAULTS)
+        ]
+        state = final_state(
+            await environment.wait_final_snapshot(), runs.results, created_by_hand=created_by_hand
         )
 
-    check_invariants(rest)
+    check_invariants(state)
     assert min(calls) >= CALLS_OF_A_CREATE  # more if the controller closes the operation first
 
 
@@ -78,42 +83,49 @@ async def test_a_create_survives_a_kill_at_every_call(
 async def test_a_seed_survives_a_kill_at_every_call(
     installation: IsolatedInstallation, ending: AfterFault
 ) -> None:
-    async with new_real_environment(installation) as world:
-        struck = FaultyRuns(world, Random(0), ending)
-        calls = [await struck.fault_every_call(seeds(mark), kill) for kill, mark in marks(KILLS)]
-        rest = final_state(await world.wait_final_snapshot(), struck.results)
+    async with new_real_environment(installation) as environment:
+        runs = FaultyRuns(environment, Random(0), ending)
+        calls = [
+            await runs.fault_every_call(seeds(name), kill)
+            for kill, name in named_faults(KILL_FAULTS)
+        ]
+        state = final_state(await environment.wait_final_snapshot(), runs.results)
 
-    check_invariants(rest)
+    check_invariants(state)
     assert min(calls) >= CALLS_OF_A_SEED
 
 
-async def test_any_call_of_a_create_may_fail_in_any_way(installation: IsolatedInstallation) -> None:
-    async with new_real_environment(installation) as world:
-        by_hand = await world.create_all_ready_stock(len(FAULTS) * (CALLS_OF_A_CREATE + 2), "g")
-        struck = FaultyRuns(world, Random(0))
-        await asyncio.gather(
-            *(struck.fault_every_call(creates(mark), fault) for fault, mark in marks(FAULTS))
-        )
-        rest = final_state(
-            await world.wait_final_snapshot(), struck.results, created_by_hand=by_hand
-        )
-
-    check_invariants(rest)
-    check_all_served(rest)
-
-
-async def test_no_call_of_a_seed_that_fails_once_fails_the_job(
+async def test_a_create_survives_every_fault_at_every_call(
     installation: IsolatedInstallation,
 ) -> None:
-    async with new_real_environment(installation) as world:
-        struck = FaultyRuns(world, Random(0))
-        await asyncio.gather(
-            *(struck.fault_every_call(seeds(mark), fault) for fault, mark in marks(FAULTS))
+    async with new_real_environment(installation) as environment:
+        created_by_hand = await environment.create_all_ready_stock(
+            len(FAULTS) * (CALLS_OF_A_CREATE + 2), "g"
         )
-        rest = final_state(await world.wait_final_snapshot(), struck.results)
+        runs = FaultyRuns(environment, Random(0))
+        await asyncio.gather(
+            *(runs.fault_every_call(creates(name), fault) for fault, name in named_faults(FAULTS))
+        )
+        state = final_state(
+            await environment.wait_final_snapshot(), runs.results, created_by_hand=created_by_hand
+        )
 
-    check_invariants(rest)
-    assert {record.status.attempt for record in rest.operations} == {0}, rest.operations
+    check_invariants(state)
+    check_all_served(state)
+
+
+async def test_a_seed_survives_every_fault_at_every_call(
+    installation: IsolatedInstallation,
+) -> None:
+    async with new_real_environment(installation) as environment:
+        runs = FaultyRuns(environment, Random(0))
+        await asyncio.gather(
+            *(runs.fault_every_call(seeds(name), fault) for fault, name in named_faults(FAULTS))
+        )
+        state = final_state(await environment.wait_final_snapshot(), runs.results)
+
+    check_invariants(state)
+    assert {operation.status.attempt for operation in state.operations} == {0}, state.operations
 
 
 @pytest.mark.parametrize("first", range(0, 50, BATCH))
@@ -121,79 +133,87 @@ async def test_the_invariants_hold_in_random_schedules(
     installation: IsolatedInstallation, first: int
 ) -> None:
     """Run several schedules in parallel; a failure names its seed."""
-    async with new_real_environment(installation) as world, asyncio.TaskGroup() as group:
+    async with new_real_environment(installation) as environment, asyncio.TaskGroup() as group:
         for seed in range(first, first + BATCH):
-            group.create_task(checked(world, seed))
+            group.create_task(run_and_check(environment, seed))
 
 
-async def told(
-    world: RealEnvironment, commands: list[CreateUnit | SeedStock]
+async def send_all(
+    environment: RealEnvironment, commands: list[CreateUnit | SeedStock]
 ) -> list[CallerResult]:
-    """Send all commands at once; return the answers.
+    """Send all commands at once; return their results.
 
-    Each command goes to the replicas in turn until one answers.
+    Each command goes to the replicas in turn until one returns a result.
     """
-    processes, turns = world.processes(Random(0)), itertools.count()
-    replicas = ApiReplicas(lambda: processes.new(world.gateway()))
+    processes, turns = environment.processes(Random(0)), itertools.count()
+    replicas = ApiReplicas(lambda: processes.new(environment.gateway()))
 
-    async def one(command: CreateUnit | SeedStock) -> CallerResult:
+    async def send(command: CreateUnit | SeedStock) -> CallerResult:
         while True:
-            answer = await call_once(replicas.alive[next(turns) % REPLICAS], command)
-            if answer and (answer.unit_uid or answer.error_code):
-                return answer
+            result = await call_once(replicas.alive[next(turns) % REPLICAS], command)
+            if result and (result.unit_uid or result.error_code):
+                return result
 
     async with asyncio.TaskGroup() as group:
-        kept = [group.create_task(replicas.run_replica()) for _ in range(REPLICAS)]
+        replica_tasks = [group.create_task(replicas.run_replica()) for _ in range(REPLICAS)]
         with closing(replicas):
             await eventually(lambda: all_alive(replicas))
-            answers = await asyncio.gather(*map(one, commands))
-        for task in kept:
+            results = await asyncio.gather(*map(send, commands))
+        for task in replica_tasks:
             task.cancel()
-    return answers
+    return results
 
 
 async def all_alive(replicas: ApiReplicas) -> bool:
     return len(replicas.alive) == REPLICAS
 
 
-async def checked(world: RealEnvironment, seed: int) -> None:
+async def run_and_check(environment: RealEnvironment, seed: int) -> None:
     plan = random_plan(seed)
-    rest = await Schedule(plan, world, Random(seed)).run()
+    state = await Schedule(plan, environment, Random(seed)).run()
     try:
-        check_invariants(rest)
+        check_invariants(state)
         if has_stock_for_all(plan):
-            check_all_served(rest)
+            check_all_served(state)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}, {plan}: {error}") from error
 
 
 @pytest.mark.parametrize(("stock", "refused"), [(50, 0), (30, 20)])
-async def test_fifty_creates_at_once_get_all_the_stock_there_is(
+async def test_fifty_concurrent_creates_get_all_stock(
     installation: IsolatedInstallation, stock: int, refused: int
 ) -> None:
-    async with new_real_environment(installation) as world:
-        by_hand = await world.create_all_ready_stock(stock, "g")
+    async with new_real_environment(installation) as environment:
+        created_by_hand = await environment.create_all_ready_stock(stock, "g")
         commands = list(itertools.islice(creates("at-once"), 50))
-        answers = await told(world, commands)
-        rest = final_state(await world.wait_final_snapshot(), answers, created_by_hand=by_hand)
+        results = await send_all(environment, commands)
+        state = final_state(
+            await environment.wait_final_snapshot(), results, created_by_hand=created_by_hand
+        )
 
-    check_invariants(rest)
-    codes = Counter(answer.error_code for answer in answers)
+    check_invariants(state)
+    codes = Counter(result.error_code for result in results)
     assert codes == Counter({"": stock, "insufficient_capacity": refused})
 
 
-async def test_one_operation_sent_to_all_replicas_at_once_is_new_once(
+async def test_an_operation_sent_to_all_replicas_at_the_same_time_is_new_once(
     installation: IsolatedInstallation,
 ) -> None:
-    # A response before the end does not tell whether the operation was new.
-    async with new_real_environment(installation, api_wait_seconds=FINISHED_SECONDS) as world:
-        by_hand = await world.create_all_ready_stock(25, "g")
+    # A response before the end does not show whether the operation was new.
+    async with new_real_environment(
+        installation, api_wait_seconds=LONG_WAIT_SECONDS
+    ) as environment:
+        created_by_hand = await environment.create_all_ready_stock(25, "g")
         commands = list(itertools.islice(creates("same"), 20))
-        answers = await told(world, [each for each in commands for _ in range(REPLICAS)])
-        rest = final_state(await world.wait_final_snapshot(), answers, created_by_hand=by_hand)
+        results = await send_all(
+            environment, [command for command in commands for _ in range(REPLICAS)]
+        )
+        state = final_state(
+            await environment.wait_final_snapshot(), results, created_by_hand=created_by_hand
+        )
 
-    check_invariants(rest)
-    check_all_served(rest)
-    news = Counter(answer.operation_id for answer in answers if answer.is_new)
-    assert news == Counter(command.operation_id for command in commands)
-    assert len(rest.units) == len(commands)
+    check_invariants(state)
+    check_all_served(state)
+    new_counts = Counter(result.operation_id for result in results if result.is_new)
+    assert new_counts == Counter(command.operation_id for command in commands)
+    assert len(state.units) == len(commands)

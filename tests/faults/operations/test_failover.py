@@ -36,20 +36,20 @@ SPEC = "g"
 BATCH = 6
 READERS = 3
 LEASE = "gpu-runtime-controller"
-LEADS = f'leader_election_master_status{{name="{LEASE}"}} 1.0'
-SEE_TO_ADDRESSES = ("httpAddr", "probeAddr", "metricsAddr", "nats")
+LEADER_METRIC = f'leader_election_master_status{{name="{LEASE}"}} 1.0'
+REPLACED_SETTINGS = ("httpAddr", "probeAddr", "metricsAddr", "nats")
 
 
 @dataclass(frozen=True)
 class System:
-    """Two controllers and two APIs on one site, and the callers' load balancer."""
+    """Two controllers and two APIs in one installation, and the callers' load balancer."""
 
-    site: IsolatedInstallation
-    world: RealEnvironment
+    installation: IsolatedInstallation
+    environment: RealEnvironment
     controllers: tuple[ProductProcess, ProductProcess]
     replicas: tuple[ProductProcess, ProductProcess]
-    rotation: LoadBalancedClient
-    told: list[CallerResult]
+    load_balancer: LoadBalancedClient
+    results: list[CallerResult]
 
     async def create(self, first: int) -> None:
         """Create a batch of units at once, and note for each caller a result with a new unit."""
@@ -57,13 +57,13 @@ class System:
         await asyncio.gather(*map(self._create, names))
 
     async def _create(self, name: str) -> None:
-        order = {"operationID": name, "name": name, "specName": SPEC, "image": "example/image:1"}
-        made = await self.rotation.request("POST", UNITS, order)
-        self.told.append(CallerResult(name, is_new=True, unit_uid=made["data"]["uid"]))
+        request = {"operationID": name, "name": name, "specName": SPEC, "image": "example/image:1"}
+        created = await self.load_balancer.request("POST", UNITS, request)
+        self.results.append(CallerResult(name, is_new=True, unit_uid=created["data"]["uid"]))
 
     async def lease(self) -> dict[str, Any]:
-        root = f"/apis/coordination.k8s.io/v1/namespaces/{self.site.namespaces.system}"
-        spec: dict[str, Any] = (await self.site.admin.get(f"{root}/leases/{LEASE}"))["spec"]
+        root = f"/apis/coordination.k8s.io/v1/namespaces/{self.installation.namespaces.system}"
+        spec: dict[str, Any] = (await self.installation.admin.get(f"{root}/leases/{LEASE}"))["spec"]
         return spec
 
 
@@ -78,7 +78,7 @@ async def system(
     ):
 
         async def start(program: product_processes.ProductProgram, name: str) -> ProductProcess:
-            changes = shipped(objects, program, installation)
+            changes = shipped_settings(objects, program, installation)
             return await processes.enter_async_context(
                 run_product_process(program, tmp_path / name, changes)
             )
@@ -89,118 +89,130 @@ async def system(
             start(product_processes.RUNTIME_API, "one"),
             start(product_processes.RUNTIME_API, "two"),
         )
-        world = RealEnvironment(installation, observer, observer)
-        rotation = await processes.enter_async_context(LoadBalancedClient(one.url, two.url))
-        yield System(installation, world, (leading, standby), (one, two), rotation, [])
+        environment = RealEnvironment(installation, observer, observer)
+        load_balancer = await processes.enter_async_context(LoadBalancedClient(one.url, two.url))
+        yield System(installation, environment, (leading, standby), (one, two), load_balancer, [])
 
 
-def shipped(
+def shipped_settings(
     objects: list[dict[str, Any]],
     program: product_processes.ProductProgram,
-    site: IsolatedInstallation,
+    installation: IsolatedInstallation,
 ) -> dict[str, Any]:
     """Return the manifests' settings, with the namespaces of the test."""
     settings = overlay_settings(objects, program.name)
-    kept = {key: value for key, value in settings.items() if key not in SEE_TO_ADDRESSES}
+    settings_kept = {key: value for key, value in settings.items() if key not in REPLACED_SETTINGS}
     if program is product_processes.RUNTIME_API:
         return {
-            **kept,
-            "namespaces": namespace_settings(site),
-            "kubeconfig": str(site.api_kubeconfig),
+            **settings_kept,
+            "namespaces": namespace_settings(installation),
+            "kubeconfig": str(installation.api_kubeconfig),
         }
-    election = {**kept.get("leaderElection", {}), "namespace": site.namespaces.system}
-    where = {"namespaces": namespace_settings(site), "kubeconfig": str(site.kubeconfig)}
-    return {**kept, **where, "leaderElection": election}
+    election = {
+        **settings_kept.get("leaderElection", {}),
+        "namespace": installation.namespaces.system,
+    }
+    test_settings = {
+        "namespaces": namespace_settings(installation),
+        "kubeconfig": str(installation.kubeconfig),
+    }
+    return {**settings_kept, **test_settings, "leaderElection": election}
 
 
 async def leader(system: System) -> ProductProcess:
     async def leading() -> list[ProductProcess]:
-        metrics = [(await get(f"{each.url}/metrics"))[1] for each in system.controllers]
+        metrics = [(await get(f"{controller.url}/metrics"))[1] for controller in system.controllers]
         pairs = zip(system.controllers, metrics, strict=True)
-        return [each for each, text in pairs if LEADS in text]
+        return [controller for controller, text in pairs if LEADER_METRIC in text]
 
     return (await eventually(leading))[0]
 
 
-def moment(text: str) -> datetime:
+def parse_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-async def test_the_standby_goes_on_where_a_killed_leader_was(system: System) -> None:
-    by_hand = await system.world.create_all_ready_stock(3 * BATCH, SPEC)
+async def test_the_standby_continues_the_work_of_a_killed_leader(system: System) -> None:
+    created_by_hand = await system.environment.create_all_ready_stock(3 * BATCH, SPEC)
     killed = await leader(system)
     async with asyncio.TaskGroup() as group:
         group.create_task(system.create(0))
         await killed.process.kill()
-        last = await system.lease()
+        last_lease = await system.lease()
         group.create_task(system.create(BATCH))
-        after = await eventually(
+        next_lease = await eventually(
             system.lease,
-            lambda seen: seen["holderIdentity"] != last["holderIdentity"],
+            lambda lease: lease["holderIdentity"] != last_lease["holderIdentity"],
             timeout_seconds=MAX_WATCH_GAP_SECONDS,
         )
         group.create_task(system.create(2 * BATCH))
     await eventually(
-        lambda: ready_units(system.site),
-        lambda found: len(found) == 3 * BATCH,
+        lambda: ready_units(system.installation),
+        lambda units: len(units) == 3 * BATCH,
         timeout_seconds=MAX_WATCH_GAP_SECONDS,
     )
-    rest = final_state(
-        await system.world.wait_final_snapshot(), system.told, created_by_hand=by_hand
+    state = final_state(
+        await system.environment.wait_final_snapshot(),
+        system.results,
+        created_by_hand=created_by_hand,
     )
 
-    check_invariants(rest)
-    check_all_served(rest)
-    assert len(rest.units) == 3 * BATCH
-    assert set(system.rotation.statuses) == {201}, "nobody noticed"
-    assert {unit.status.phase for unit in rest.units} == {"Ready"}
-    assert after["leaseTransitions"] == last["leaseTransitions"] + 1
+    check_invariants(state)
+    check_all_served(state)
+    assert len(state.units) == 3 * BATCH
+    assert set(system.load_balancer.statuses) == {201}, "a caller noticed the failover"
+    assert {unit.status.phase for unit in state.units} == {"Ready"}
+    assert next_lease["leaseTransitions"] == last_lease["leaseTransitions"] + 1
     lease, gap = (
-        last["leaseDurationSeconds"],
-        moment(after["acquireTime"]) - moment(last["renewTime"]),
+        last_lease["leaseDurationSeconds"],
+        parse_time(next_lease["acquireTime"]) - parse_time(last_lease["renewTime"]),
     )
-    assert lease <= gap.total_seconds() < 2 * lease, "after the lease had ended, and not much later"
+    assert lease <= gap.total_seconds() < 2 * lease, "the next leader started too early or too late"
 
 
-async def test_replicas_are_restarted_one_after_the_other_and_no_request_fails(
+async def test_no_request_fails_during_a_rolling_restart_of_the_replicas(
     system: System,
 ) -> None:
-    by_hand = await system.world.create_all_ready_stock(4 * BATCH, SPEC)
-    codes: list[int | None] = []
+    created_by_hand = await system.environment.create_all_ready_stock(4 * BATCH, SPEC)
+    exit_codes: list[int | None] = []
     async with asyncio.TaskGroup() as group:
-        readers = [group.create_task(read_for_ever(system.rotation)) for _ in range(READERS)]
+        readers = [
+            group.create_task(read_until_cancelled(system.load_balancer)) for _ in range(READERS)
+        ]
         for number, replica in enumerate(system.replicas):
             _, code = await asyncio.gather(
-                system.create(2 * BATCH * number), stopped(system.rotation, replica)
+                system.create(2 * BATCH * number), stop_replica(system.load_balancer, replica)
             )
-            codes.append(code)
+            exit_codes.append(code)
             replica.process.start()
             await system.create(2 * BATCH * number + BATCH)
             await wait_until(lambda url=replica.url: responds_ok(f"{url}/readyz"), replica.process)  # type: ignore[misc]
-            system.rotation.add_replica(replica.url)
+            system.load_balancer.add_replica(replica.url)
         for reader in readers:
             reader.cancel()
-    rest = final_state(
-        await system.world.wait_final_snapshot(), system.told, created_by_hand=by_hand
+    state = final_state(
+        await system.environment.wait_final_snapshot(),
+        system.results,
+        created_by_hand=created_by_hand,
     )
 
-    check_invariants(rest)
-    check_all_served(rest)
-    assert codes == [0, 0]
-    assert len(rest.units) == system.rotation.statuses[201] == 4 * BATCH
-    assert set(system.rotation.statuses) == {200, 201}
+    check_invariants(state)
+    check_all_served(state)
+    assert exit_codes == [0, 0]
+    assert len(state.units) == system.load_balancer.statuses[201] == 4 * BATCH
+    assert set(system.load_balancer.statuses) == {200, 201}
 
 
-async def stopped(rotation: LoadBalancedClient, replica: ProductProcess) -> int | None:
+async def stop_replica(load_balancer: LoadBalancedClient, replica: ProductProcess) -> int | None:
     """Stop a replica as Kubernetes does: out of the Service first, then SIGTERM when no new
     requests arrive.
 
     Clients with an open connection continue to use it.
     """
-    await rotation.remove_replica(replica.url)
+    await load_balancer.remove_replica(replica.url)
     return await replica.process.signal_and_wait(signal.SIGTERM)
 
 
-async def read_for_ever(rotation: LoadBalancedClient) -> None:
+async def read_until_cancelled(load_balancer: LoadBalancedClient) -> None:
     while True:
-        await rotation.request("GET", f"{UNITS}?limit=10")
+        await load_balancer.request("GET", f"{UNITS}?limit=10")

@@ -12,10 +12,10 @@ from tests.support.cluster.product_processes import ProductProcess, run_product_
 from tests.support.http.get import get
 from tests.support.wait.eventually import eventually
 
-# The product's promise: an answer at once, and correct data soon after the cluster is back.
-ANSWER_SECONDS = 1.0
+# The product must respond at once, and have correct data soon after the cluster is back.
+RESPONSE_SECONDS = 1.0
 # A timeout for a busy machine.
-TRUTH_SECONDS = 30.0
+RECOVERY_SECONDS = 30.0
 
 
 async def stop(plane: ControlPlane) -> None:
@@ -37,7 +37,7 @@ async def resume(plane: ControlPlane) -> None:
 
 Step = Callable[[ControlPlane], Awaitable[None]]
 OUTAGES = pytest.mark.parametrize(
-    ("lose", "bring_back"), [(stop, start), (pause, resume)], ids=["stopped", "hanging"]
+    ("start_outage", "end_outage"), [(stop, start), (pause, resume)], ids=["stopped", "hanging"]
 )
 
 
@@ -62,67 +62,72 @@ async def controller(
     end.
     """
     kubeconfig = str(installed_control_plane.layout.kubeconfig("controller"))
-    changes = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
-    async with run_product_process(product_processes.CONTROLLER, tmp_path, changes) as product:
+    settings = {"kubeconfig": kubeconfig, "leaderElection": {"enabled": False}}
+    async with run_product_process(product_processes.CONTROLLER, tmp_path, settings) as product:
         yield product
 
 
-async def at_once(url: str) -> tuple[int, Any]:
-    """Return an answer that arrives within the promised time.
+async def get_at_once(url: str) -> tuple[int, Any]:
+    """Return a response that arrives within the required time.
 
     A slow machine may need several tries; a request that waits for Kubernetes is late each time.
     """
     return await eventually(
-        lambda: get(url, timeout_seconds=ANSWER_SECONDS), lambda _: True, tolerate=TimeoutError
+        lambda: get(url, timeout_seconds=RESPONSE_SECONDS), lambda _: True, tolerate=TimeoutError
     )
 
 
 async def health(api: ProductProcess) -> dict[str, Any]:
-    """Return the health answer.
+    """Return the health response.
 
-    It must arrive within the promised time in any state of Kubernetes.
+    It must arrive within the required time in any state of Kubernetes.
     """
-    status, body = await at_once(f"{api.url}/api/v1/health")
+    status, body = await get_at_once(f"{api.url}/api/v1/health")
     assert status == 200
     data: dict[str, Any] = body["data"]
     return data
 
 
 @OUTAGES
-async def test_health_answers_during_an_outage_and_is_correct_after_it(
-    installed_control_plane: ControlPlane, api: ProductProcess, lose: Step, bring_back: Step
+async def test_health_responds_during_an_outage_and_is_correct_after_it(
+    installed_control_plane: ControlPlane, api: ProductProcess, start_outage: Step, end_outage: Step
 ) -> None:
-    known = await health(api)
-    assert (known["kubernetesConnected"], known["nodeCount"]) == (True, 4)
-    await lose(installed_control_plane)
+    before = await health(api)
+    assert (before["kubernetesConnected"], before["nodeCount"]) == (True, 4)
+    await start_outage(installed_control_plane)
     try:
-        lost = await eventually(lambda: health(api), lambda seen: not seen["kubernetesConnected"])
-        assert installed_control_plane.layout.server_url in lost["kubeError"]
-        assert lost["nodeCount"] == 4
-        status, ready = await at_once(f"{api.url}/readyz")
+        during = await eventually(lambda: health(api), lambda seen: not seen["kubernetesConnected"])
+        assert installed_control_plane.layout.server_url in during["kubeError"]
+        assert during["nodeCount"] == 4
+        status, ready = await get_at_once(f"{api.url}/readyz")
         assert (status, "Kubernetes" in ready["data"]["reasons"][0]) == (503, True)
-        assert (await at_once(f"{api.url}/healthz"))[0] == 200
+        assert (await get_at_once(f"{api.url}/healthz"))[0] == 200
     finally:
-        await bring_back(installed_control_plane)
-    back = await eventually(
-        lambda: health(api), lambda seen: seen["kubernetesConnected"], timeout_seconds=TRUTH_SECONDS
+        await end_outage(installed_control_plane)
+    after = await eventually(
+        lambda: health(api),
+        lambda seen: seen["kubernetesConnected"],
+        timeout_seconds=RECOVERY_SECONDS,
     )
-    assert "kubeError" not in back
-    await eventually(lambda: get(f"{api.url}/readyz"), lambda answer: answer[0] == 200)
+    assert "kubeError" not in after
+    await eventually(lambda: get(f"{api.url}/readyz"), lambda response: response[0] == 200)
 
 
 @OUTAGES
-async def test_the_controller_is_alive_but_not_ready_while_the_cluster_is_gone(
-    installed_control_plane: ControlPlane, controller: ProductProcess, lose: Step, bring_back: Step
+async def test_the_controller_is_alive_but_not_ready_during_an_outage(
+    installed_control_plane: ControlPlane,
+    controller: ProductProcess,
+    start_outage: Step,
+    end_outage: Step,
 ) -> None:
     async def readiness() -> int:
-        return (await at_once(f"{controller.url}/readyz"))[0]
+        return (await get_at_once(f"{controller.url}/readyz"))[0]
 
     assert await readiness() == 200
-    await lose(installed_control_plane)
+    await start_outage(installed_control_plane)
     try:
         await eventually(readiness, lambda status: status == 503)
-        assert (await at_once(f"{controller.url}/healthz"))[0] == 200
+        assert (await get_at_once(f"{controller.url}/healthz"))[0] == 200
     finally:
-        await bring_back(installed_control_plane)
-    await eventually(readiness, lambda status: status == 200, timeout_seconds=TRUTH_SECONDS)
+        await end_outage(installed_control_plane)
+    await eventually(readiness, lambda status: status == 200, timeout_seconds=RECOVERY_SECONDS)

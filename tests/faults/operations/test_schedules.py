@@ -13,8 +13,8 @@ CHUNK = 250
 @pytest.mark.parametrize("first", range(0, 2000, CHUNK))
 def test_the_invariants_hold_in_random_schedules_on_the_model(first: int) -> None:
     outcomes = set()
-    for rest in run_and_check_all(range(first, first + CHUNK)):
-        outcomes |= {answer.error_code or "served" for answer in rest.results}
+    for state in run_and_check_all(range(first, first + CHUNK)):
+        outcomes |= {result.error_code or "served" for result in state.results}
 
     refusals = {"insufficient_capacity", "conflict", "already_exists", "operation_conflict"}
-    assert outcomes >= {"served", *refusals}, "the schedules try too little"
+    assert outcomes >= {"served", *refusals}, "the schedules cover too few outcomes"

@@ -22,29 +22,29 @@ STEPS = 100
 
 
 @pytest.mark.parametrize("seed", range(SCRIPTS))
-async def test_the_model_answers_as_a_real_server_does(
+async def test_the_model_responds_like_a_real_api_server(
     installed_control_plane: ControlPlane, namespace: str, seed: int
 ) -> None:
     steps = random_script(seed, STEPS)
     async with open_gateway(installed_control_plane.layout.admin_kubeconfig) as gateway:
         real = await ScriptRunner(gateway, namespace).run(steps)
-    modelled = await played_on_the_model(steps)
+    modelled = await run_on_model(steps)
 
-    for number, (step, told, expected) in enumerate(zip(steps, modelled, real, strict=True)):
-        assert told == expected, f"seed {seed}, step {number}: {step}"
+    for number, (step, actual, expected) in enumerate(zip(steps, modelled, real, strict=True)):
+        assert actual == expected, f"seed {seed}, step {number}: {step}"
     assert {"NotFoundError", "AlreadyExistsError", "ConflictError"} <= {
-        each for each in real if is_error(each)
+        result for result in real if is_error(result)
     }
 
 
-async def played_on_the_model(steps: list[CallStep]) -> list[Any]:
-    turnstile = DeterministicScheduler(Random(0))
+async def run_on_model(steps: list[CallStep]) -> list[Any]:
+    scheduler = DeterministicScheduler(Random(0))
     async with asyncio.TaskGroup() as group:
-        player = ScriptRunner(ModelGateway(ModelServer(), turnstile), "anywhere")
-        playing = group.create_task(player.run(steps))
-        await turnstile.run_until(playing)
-    return playing.result()
+        runner = ScriptRunner(ModelGateway(ModelServer(), scheduler), "anywhere")
+        task = group.create_task(runner.run(steps))
+        await scheduler.run_until(task)
+    return task.result()
 
 
-def is_error(told: Any) -> bool:
-    return isinstance(told, str)
+def is_error(result: Any) -> bool:
+    return isinstance(result, str)
