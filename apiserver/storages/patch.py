@@ -1,17 +1,19 @@
-"""Merge patches for storages, and the limits of a change of the size."""
+"""Merge patches for storages, and the checks before a change or a recovery."""
 
 from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import UnsetType
 
-from apiserver.errors import ErrorDetail, InvalidRequestError, describe_problem
+from apiserver.errors import ConflictError, ErrorDetail, InvalidRequestError, describe_problem
 from apiserver.storages.commands import ChangeStorage
 from apiserver.units.patch import label_replacement_patch, replacement_patch
 from shared.k8s.quantity import Quantity
 from shared.k8s.storage_class import StorageClass
-from shared.v1alpha1.gpustorage import GPUStorage
+from shared.v1alpha1.gpustorage import GPUStorage, PrepareStatus
+from shared.v1alpha1.phases import PreparePhase
 from shared.v1alpha1.validation.problem import Problem
+from shared.v1alpha1.wellknown import RECOVER_ANNOTATION
 
 DEFAULT_CLASS_ANNOTATION: Final = "storageclass.kubernetes.io/is-default-class"
 
@@ -80,3 +82,30 @@ def is_selected_class(storage_class: StorageClass, name: str) -> bool:
     if name:
         return storage_class.metadata.name == name
     return storage_class.metadata.annotations.get(DEFAULT_CLASS_ANNOTATION) == "true"
+
+
+def require_recoverable(storage: GPUStorage) -> None:
+    """Raise ConflictError unless the prepare has failed and no recovery is requested yet."""
+    status = storage.status.prepare or PrepareStatus()
+    if storage.metadata.deletion_timestamp is not None:
+        raise ConflictError("the storage is being deleted")
+    if storage.spec.prepare is None:
+        raise ConflictError("the storage has no prepare, so it cannot be recovered")
+    if status.phase != PreparePhase.FAILED:
+        phase = status.phase or PreparePhase.PENDING.value
+        raise ConflictError(f"only a failed prepare can be recovered; this prepare is {phase}")
+    handled = ("", status.recovered_by, status.prior_request)
+    if storage.metadata.annotations.get(RECOVER_ANNOTATION, "") not in handled:
+        raise ConflictError("a recovery is already requested; wait until it starts")
+
+
+def recovery_patch(storage: GPUStorage, recovery_id: str) -> dict[str, Any]:
+    """Return the patch that requests a recovery, at the version that was read."""
+    meta = storage.metadata
+    return {
+        "metadata": {
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+            "annotations": {RECOVER_ANNOTATION: recovery_id},
+        }
+    }

@@ -16,9 +16,10 @@ from apiserver.storages.patch import (
     change_patch,
     is_expansion_forbidden,
     is_growing,
+    recovery_patch,
     require_no_shrink,
+    require_recoverable,
 )
-from apiserver.storages.recover import recovery_patch, require_recoverable
 from shared.v1alpha1 import wellknown
 from shared.v1alpha1.gpustorage import GPUStorage, GPUStorageSpec
 from shared.v1alpha1.operation import Operation
