@@ -8,8 +8,12 @@ from apiserver.functions.commands import (
     ListFunctions,
     QueuedWorkPolicy,
 )
-from apiserver.functions.patch import change_patch, changed_spec, function_spec
-from apiserver.functions.rules import require_valid_function
+from apiserver.functions.patch import (
+    change_patch,
+    changed_spec,
+    function_spec,
+    require_valid_function,
+)
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import FUNCTIONS, revision_of
