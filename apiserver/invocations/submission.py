@@ -1,6 +1,10 @@
 """Values and decisions for accepting an invocation."""
 
+import hashlib
 from dataclasses import dataclass
+from typing import Final
+
+import msgspec
 
 from apiserver.errors import (
     ConflictError,
@@ -11,7 +15,6 @@ from apiserver.errors import (
 )
 from apiserver.invocations.commands import Invocation, Invoke
 from apiserver.invocations.payload_upload import Payload
-from apiserver.invocations.request_hash import invocation_hash
 from apiserver.nats.errors import QueueError, QueueRejectedError, StreamNotFoundError
 from apiserver.nats.port import StoredRecord
 from shared.invocation import transition
@@ -20,6 +23,8 @@ from shared.invocation.queue_names import record_key
 from shared.invocation.record import InvocationRecord, InvocationRequest, InvocationResult
 from shared.invocation.state import FailureClass, InvocationState
 from shared.v1alpha1.function import Function, FunctionSpec
+
+HASH_VERSION: Final = "v1"
 
 
 class AcceptanceUnknownError(ServiceUnavailableError):
@@ -87,6 +92,20 @@ def new_record(submission: Submission, now: int) -> InvocationRecord:
     )
     hash_ = invocation_hash(command, submission.payload)
     return transition.new_record(request, submission.function.metadata.uid, hash_, now)
+
+
+def invocation_hash(command: Invoke, payload: Payload) -> str:
+    """Return the hash version and the digest of the request, without its wait time."""
+    content = [
+        command.content_type,
+        command.headers,
+        command.attributes,
+        command.ttl_seconds,
+        payload.body.size,
+        payload.digest,
+    ]
+    text = msgspec.json.encode(content, order="sorted")
+    return f"{HASH_VERSION}:{hashlib.sha256(text).hexdigest()}"
 
 
 def replay_acceptance(

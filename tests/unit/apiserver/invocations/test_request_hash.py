@@ -7,8 +7,8 @@ import pytest
 
 from apiserver.invocations.commands import Invoke
 from apiserver.invocations.payload_upload import Payload
-from apiserver.invocations.request_hash import invocation_hash
 from apiserver.invocations.schemas import InvokeSchema
+from apiserver.invocations.submission import invocation_hash
 from shared.invocation.record import InvocationBody
 
 PAYLOAD = Payload(InvocationBody(inline=b"x", size=1), "digest")
