@@ -9,7 +9,6 @@ from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import KubeObject, Resource
 from apiserver.operations.failure_text import failure_text
 from apiserver.operations.idempotency import IdempotentRunner
-from apiserver.operations.provenance import is_created_by, provenance_annotations
 from apiserver.operations.request_hash import Command
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
 from apiserver.operations.retry import Retry
@@ -115,6 +114,19 @@ def object_manifest(operation: Operation) -> dict[str, Any]:
         "annotations": provenance_annotations(operation),
     }
     return {"metadata": metadata, "spec": request["settled"]}
+
+
+def provenance_annotations(operation: Operation) -> dict[str, str]:
+    """Return the annotations of an object that the operation creates."""
+    return {
+        wellknown.OPERATION_ID_ANNOTATION: operation.spec.operation_id,
+        wellknown.REQUEST_HASH_ANNOTATION: operation.spec.request_hash,
+    }
+
+
+def is_created_by(obj: KubeObject, operation: Operation) -> bool:
+    """Return whether the operation created the object; an id may be reused after its retention."""
+    return provenance_annotations(operation).items() <= obj.metadata.annotations.items()
 
 
 def name_exists_error(resource: Resource[Any], name: str) -> AlreadyExistsError:

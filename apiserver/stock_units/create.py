@@ -9,7 +9,7 @@ import msgspec
 from apiserver.kube import errors as kube_errors
 from apiserver.kube.port import ObjectClient
 from apiserver.kube.resources import GPU_UNITS
-from apiserver.operations.provenance import is_created_by, provenance_annotations
+from apiserver.operations.create_object import is_created_by, provenance_annotations
 from apiserver.operations.retry import Retry
 from shared.clock import Clock
 from shared.v1alpha1 import names, wellknown
