@@ -131,8 +131,7 @@ class StockSelector:
             f"stock unit {stock_name!r}" if stock_name else f"ready stock of spec {spec_name!r}"
         )
         return InsufficientCapacityError(
-            f"there is no {shortage} to be had; of spec {spec_name!r} there is "
-            f"{describe_stock(page.items)}"
+            f"no {shortage} is available; stock of spec {spec_name!r}: {describe_stock(page.items)}"
         )
 
 

@@ -117,13 +117,13 @@ async def test_a_create_without_ready_stock_is_refused_with_the_counts_of_the_st
     with_pending_stock = await eventually(  # the counts may be slightly out of date
         lambda: product.api.post(UNITS, create_unit_request(spec)),
         lambda response: response.error["message"].endswith(
-            f"of spec {spec!r} there is 2 Progressing"
+            f"stock of spec {spec!r}: 2 Progressing"
         ),
     )
 
     for response in (without_stock, with_pending_stock):
         assert response.status_and_code == (409, "insufficient_capacity")
-    assert without_stock.error["message"].endswith(f"of spec {spec!r} there is none")
+    assert without_stock.error["message"].endswith(f"stock of spec {spec!r}: none")
 
 
 async def test_a_create_without_stock_writes_no_operation(product: RunningProduct) -> None:
