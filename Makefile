@@ -56,12 +56,13 @@ soak: venv ## Ten thousand random schedules of operations on the model (N=10000 
 bench: venv ## Compare the library and the API with client-go (B="sync latency" for some cases); writes bench.json
 	@$(PY) -m tests.bench $(B)
 
-lint: venv ## ruff, mypy --strict, import contracts, generated files
+lint: venv ## ruff, mypy --strict, import contracts, generated files, word list
 	@$(PY) -m ruff format --check --quiet . || { echo "not formatted; run: make fmt" >&2; exit 1; }
 	@$(PY) -m ruff check --quiet .
 	@$(PY) -m mypy --no-error-summary
 	@.venv/bin/lint-imports --no-logo
 	@$(PY) -m hack.generate --check
+	@$(PY) -m hack.word_list
 
 fmt: venv ## Format the code
 	@$(PY) -m ruff format .
