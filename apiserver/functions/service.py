@@ -1,6 +1,6 @@
 """Functions: created once per operation, read, changed and deleted."""
 
-from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
+from apiserver.errors import ConflictError, NotFoundError
 from apiserver.functions.commands import (
     ChangeFunction,
     CreateFunction,
@@ -15,11 +15,12 @@ from apiserver.functions.patch import (
     require_valid_function,
 )
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import FUNCTIONS, revision_of
+from apiserver.kube.port import JsonObject, ListOptions, ObjectClient, Page
+from apiserver.kube.resources import FUNCTIONS
 from apiserver.nats.port import CallQueue
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult
+from apiserver.resource_store import ResourceStore
 from shared.v1alpha1.function import Function, FunctionSpec
 from shared.v1alpha1.operation import Operation
 from shared.v1alpha1.wellknown import ON_DELETE_ANNOTATION
@@ -38,6 +39,7 @@ class FunctionService:
     ) -> None:
         self._objects = objects
         self._namespace = namespace
+        self._functions = ResourceStore(objects, FUNCTIONS, namespace, "function")
         self._creator = creator
         self._call_queue = call_queue
         self._retention_seconds = retention_seconds
@@ -60,31 +62,21 @@ class FunctionService:
         selection = ListOptions(
             field_selector=fields, limit=query.limit, continue_token=query.continue_token
         )
-        return await self._objects.list(FUNCTIONS, self._namespace, selection)
+        return await self._functions.list(selection)
 
     async def get(self, name: str) -> Function:
         """Return the function as it is now; NotFoundError."""
-        try:
-            return await self._objects.get(FUNCTIONS, self._namespace, name)
-        except kube_errors.NotFoundError:
-            raise function_not_found_error(name) from None
+        return await self._functions.get(name)
 
     async def change(self, command: ChangeFunction) -> Function:
         """Write the given fields; PreconditionFailedError if the caller saw another revision."""
-        while True:
-            function = await self.get(command.name)
-            if_match = command.if_match
-            if if_match is not None and revision_of(function.metadata) not in if_match:
-                raise PreconditionFailedError("the function has changed since it was read")
+
+        async def make_patch(function: Function) -> JsonObject:
             spec = changed_spec(function, command)
             require_valid_function(command.name, spec, self._retention_seconds)
-            patch = change_patch(function, spec)
-            try:
-                return await self._objects.patch(FUNCTIONS, self._namespace, command.name, patch)
-            except kube_errors.ConflictError:
-                continue  # the status or the spec has changed since: read again
-            except kube_errors.NotFoundError:
-                raise function_not_found_error(command.name) from None
+            return change_patch(function, spec)
+
+        return await self._functions.patch(command.name, make_patch, command.if_match)
 
     async def delete(self, command: DeleteFunction) -> Function | None:
         """Delete the function; return it while its finalizer runs, None once it is deleted.
@@ -120,7 +112,3 @@ class FunctionService:
                 f"the function {name!r} has {unfinished} queued or running invocations; "
                 "set drain=true to finish them, or purge=true to cancel them"
             )
-
-
-def function_not_found_error(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no function {name!r}")

@@ -2,12 +2,11 @@
 
 import msgspec
 
-from apiserver.errors import NotFoundError, PreconditionFailedError
-from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import STOCK_POOLS, Revision, revision_of
+from apiserver.kube.port import JsonObject, ListOptions, ObjectClient, Page
+from apiserver.kube.resources import STOCK_POOLS, Revision
 from apiserver.operations.create_object import ObjectCreator
 from apiserver.operations.result import DeletedObject, OperationResult
+from apiserver.resource_store import ResourceStore
 from apiserver.specs.catalogue import Catalogue, RequestedResources
 from apiserver.stock_pools.commands import CreatePool, PoolSettings
 from shared.k8s import merge_patch
@@ -25,8 +24,7 @@ class PoolService:
         catalogue: Catalogue,
         creator: ObjectCreator[StockPool],
     ) -> None:
-        self._objects = objects
-        self._namespace = namespace
+        self._pools = ResourceStore(objects, STOCK_POOLS, namespace, "stock pool")
         self._catalogue = catalogue
         self._creator = creator
 
@@ -40,42 +38,29 @@ class PoolService:
 
     async def list(self, limit: int, continue_token: str) -> Page[StockPool]:
         """Return one page of pools; ContinueTokenExpiredError."""
-        selection = ListOptions(limit=limit, continue_token=continue_token)
-        return await self._objects.list(STOCK_POOLS, self._namespace, selection)
+        return await self._pools.list(ListOptions(limit=limit, continue_token=continue_token))
 
     async def get(self, name: str) -> StockPool:
         """Return the pool as it is now; NotFoundError."""
-        try:
-            return await self._objects.get(STOCK_POOLS, self._namespace, name)
-        except kube_errors.NotFoundError:
-            raise pool_not_found_error(name) from None
+        return await self._pools.get(name)
 
     async def replace(
         self, name: str, settings: PoolSettings, if_match: tuple[Revision, ...] | None
     ) -> StockPool:
         """Replace the settings; PreconditionFailedError if the caller saw another revision."""
-        while True:
-            pool = await self.get(name)
-            if if_match is not None and revision_of(pool.metadata) not in if_match:
-                raise PreconditionFailedError("the pool has changed since it was read")
+
+        async def make_patch(pool: StockPool) -> JsonObject:
             spec = self._spec(pool.spec.spec_name, settings)
             meta = pool.metadata
             preconditions = {"uid": meta.uid, "resourceVersion": meta.resource_version}
             changes = merge_patch.create_merge_patch(pool.spec, spec)
-            patch = {"metadata": preconditions, "spec": changes}
-            try:
-                return await self._objects.patch(STOCK_POOLS, self._namespace, name, patch)
-            except kube_errors.ConflictError:
-                continue
-            except kube_errors.NotFoundError:
-                raise pool_not_found_error(name) from None
+            return {"metadata": preconditions, "spec": changes}
+
+        return await self._pools.patch(name, make_patch, if_match)
 
     async def delete(self, name: str) -> None:
         """Delete the pool with its unclaimed stock; NotFoundError."""
-        try:
-            await self._objects.delete(STOCK_POOLS, self._namespace, name)
-        except kube_errors.NotFoundError:
-            raise pool_not_found_error(name) from None
+        await self._pools.delete(name)
 
     def _spec(self, spec_name: str, settings: PoolSettings) -> StockPoolSpec:
         requested = RequestedResources(
@@ -93,7 +78,3 @@ class PoolService:
             replicas=settings.replicas or 0,
             max_unavailable=settings.max_unavailable,
         )
-
-
-def pool_not_found_error(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no stock pool {name!r}")

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from apiserver.errors import ConflictError, NotFoundError
-from apiserver.kube import errors as kube_errors
+from apiserver.errors import ConflictError
 from apiserver.kube.port import ListOptions, ObjectClient, Page
 from apiserver.kube.resources import GPU_UNITS
 from apiserver.operations.idempotency import IdempotentRunner
 from apiserver.operations.result import OperationResult, ResultKind
 from apiserver.operations.store import OperationStore, has_succeeded
+from apiserver.resource_store import ResourceStore
 from apiserver.specs.catalogue import Catalogue, RequestedResources
 from apiserver.specs.stock_counts import StockCount, count_stock
 from apiserver.stock_units.commands import SeedStock
@@ -43,8 +43,7 @@ class StockService:
         seeder: StockSeeder,
         runner: IdempotentRunner,
     ) -> None:
-        self._objects = objects
-        self._namespace = namespace
+        self._stock = ResourceStore(objects, GPU_UNITS, namespace, "stock unit")
         self._catalogue = catalogue
         self._operations = operations
         self._seeder = seeder
@@ -71,7 +70,7 @@ class StockService:
 
     async def list(self, query: ListUnits) -> StockPage:
         """Return one page of stock, and counts of all stock; ContinueTokenExpiredError."""
-        page = await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
+        page = await self._stock.list(list_options(query))
         is_whole = (
             not page.continue_token
             and not query.continue_token
@@ -82,25 +81,14 @@ class StockService:
 
     async def delete(self, name: str) -> None:
         """Delete an unclaimed unit; NotFoundError, ConflictError for a claimed one."""
-        while True:
-            try:
-                unit = await self._objects.get(GPU_UNITS, self._namespace, name)
-                if is_claimed(unit):
-                    raise ConflictError(
-                        f"stock unit {name!r} cannot be deleted: it is claimed for a new unit"
-                    )
-                meta = unit.metadata
-                return await self._objects.delete(
-                    GPU_UNITS,
-                    self._namespace,
-                    name,
-                    uid=meta.uid,
-                    resource_version=meta.resource_version,
-                )
-            except kube_errors.NotFoundError:
-                raise NotFoundError(f"there is no stock unit {name!r}") from None
-            except kube_errors.ConflictError:
-                continue
+        await self._stock.delete(name, require_unclaimed)
 
     async def _list_all(self) -> Page[GPUUnit]:
-        return await self._objects.list(GPU_UNITS, self._namespace, ListOptions(from_cache=True))
+        return await self._stock.list(ListOptions(from_cache=True))
+
+
+def require_unclaimed(unit: GPUUnit) -> None:
+    """Raise ConflictError for a claimed unit."""
+    if is_claimed(unit):
+        name = unit.metadata.name
+        raise ConflictError(f"stock unit {name!r} cannot be deleted: it is claimed for a new unit")

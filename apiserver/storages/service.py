@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
-from apiserver.errors import ConflictError, NotFoundError, PreconditionFailedError
+from apiserver.errors import ConflictError
 from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import KubeClient, ListOptions, Page
-from apiserver.kube.resources import GPU_STORAGES, revision_of
+from apiserver.kube.port import JsonObject, KubeClient, ListOptions, Page
+from apiserver.kube.resources import GPU_STORAGES
 from apiserver.operations.create_object import ObjectCreator, name_exists_error
 from apiserver.operations.result import DeletedObject, OperationResult, ResultKind
+from apiserver.resource_store import ResourceStore
 from apiserver.storages.commands import ChangeStorage, CreateStorage, ListStorages
 from apiserver.storages.patch import (
     change_patch,
@@ -38,6 +39,7 @@ class StorageService:
     ) -> None:
         self._cluster = cluster
         self._namespace = namespace
+        self._storages = ResourceStore(cluster, GPU_STORAGES, namespace, "storage")
         self._creator = creator
         self._make_id = make_id
 
@@ -59,63 +61,36 @@ class StorageService:
         """Return one page of storages; ContinueTokenExpiredError."""
         fields = f"status.phase={query.phase}" if query.phase else ""
         selection = ListOptions(query.label, fields, query.limit, query.continue_token)
-        return await self._cluster.list(GPU_STORAGES, self._namespace, selection)
+        return await self._storages.list(selection)
 
     async def get(self, name: str) -> GPUStorage:
         """Return the storage as it is now; NotFoundError."""
-        try:
-            return await self._cluster.get(GPU_STORAGES, self._namespace, name)
-        except kube_errors.NotFoundError:
-            raise storage_not_found_error(name) from None
+        return await self._storages.get(name)
 
     async def change(self, command: ChangeStorage) -> GPUStorage:
         """Write the given fields; PreconditionFailedError if the caller saw another revision."""
-        while True:
-            storage = await self.get(command.name)
-            if_match = command.if_match
-            if if_match is not None and revision_of(storage.metadata) not in if_match:
-                raise PreconditionFailedError("the storage has changed since it was read")
+
+        async def make_patch(storage: GPUStorage) -> JsonObject:
             require_no_shrink(storage, command.size)
             if is_growing(storage, command.size):
                 await self._require_expansion(storage)
-            changed = await self._patch(command.name, change_patch(storage, command))
-            if changed is not None:
-                return changed
+            return change_patch(storage, command)
+
+        return await self._storages.patch(command.name, make_patch, command.if_match)
 
     async def recover(self, name: str) -> GPUStorage:
         """Request another prepare after a failed one; NotFoundError, ConflictError."""
         recovery_id = self._make_id()
-        while True:
-            storage = await self.get(name)
+
+        async def make_patch(storage: GPUStorage) -> JsonObject:
             require_recoverable(storage)
-            patched = await self._patch(name, recovery_patch(storage, recovery_id))
-            if patched is not None:
-                return patched
+            return recovery_patch(storage, recovery_id)
+
+        return await self._storages.patch(name, make_patch)
 
     async def delete(self, name: str) -> None:
         """Delete the storage at a version at which it is not mounted; ConflictError if it is."""
-        while True:
-            storage = await self.get(name)
-            require_unmounted(storage)
-            meta = storage.metadata
-            preconditions = {"uid": meta.uid, "resource_version": meta.resource_version}
-            try:
-                return await self._cluster.delete(
-                    GPU_STORAGES, self._namespace, name, **preconditions
-                )
-            except kube_errors.ConflictError:
-                continue  # perhaps it was locked: read again
-            except kube_errors.NotFoundError:
-                raise storage_not_found_error(name) from None
-
-    async def _patch(self, name: str, body: dict[str, Any]) -> GPUStorage | None:
-        """Patch the storage; None if it has another version than the patch."""
-        try:
-            return await self._cluster.patch(GPU_STORAGES, self._namespace, name, body)
-        except kube_errors.ConflictError:
-            return None
-        except kube_errors.NotFoundError:
-            raise storage_not_found_error(name) from None
+        await self._storages.delete(name, require_unmounted)
 
     async def _require_expansion(self, storage: GPUStorage) -> None:
         name = storage.status.storage_class_name or storage.spec.storage_class_name
@@ -146,7 +121,3 @@ def require_unmounted(storage: GPUStorage) -> None:
     lock = parse_storage_lock(storage.metadata.annotations)
     if lock is not None and not lock.prepare:
         raise ConflictError(f"the storage is in use by {lock.holder_text}; delete that first")
-
-
-def storage_not_found_error(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no storage {name!r}")

@@ -7,14 +7,12 @@ from typing import Final
 
 from apiserver.errors import (
     InvalidRequestError,
-    NotFoundError,
-    PreconditionFailedError,
     problem_details,
 )
-from apiserver.kube import errors as kube_errors
-from apiserver.kube.port import ListOptions, ObjectClient, Page
-from apiserver.kube.resources import GPU_UNITS, Revision, revision_of
+from apiserver.kube.port import JsonObject, ListOptions, ObjectClient, Page
+from apiserver.kube.resources import GPU_UNITS, Revision
 from apiserver.operations.result import DeletedObject, OperationResult
+from apiserver.resource_store import ResourceStore
 from apiserver.units.commands import ChangeUnit, CreateUnit, ListUnits
 from apiserver.units.create import UnitCreator
 from apiserver.units.patch import change_patch, changed_spec
@@ -45,6 +43,7 @@ class UnitService:
     ) -> None:
         self._objects = objects
         self._namespace = namespace
+        self._units = ResourceStore(objects, GPU_UNITS, namespace, "unit")
         self._creator = creator
         self._storage_locks = storage_locks
         self._clock = clock
@@ -57,14 +56,11 @@ class UnitService:
 
     async def list(self, query: ListUnits) -> Page[GPUUnit]:
         """Return one page of units; ContinueTokenExpiredError."""
-        return await self._objects.list(GPU_UNITS, self._namespace, list_options(query))
+        return await self._units.list(list_options(query))
 
     async def get(self, name: str) -> GPUUnit:
         """Return the unit as it is now; NotFoundError."""
-        try:
-            return await self._objects.get(GPU_UNITS, self._namespace, name)
-        except kube_errors.NotFoundError:
-            raise unit_not_found_error(name) from None
+        return await self._units.get(name)
 
     async def wait_ready(self, name: str, timeout_seconds: float) -> GPUUnit:
         """Return the unit once it is Ready or Failed for its generation, or at the timeout."""
@@ -82,35 +78,22 @@ class UnitService:
 
     async def change(self, command: ChangeUnit) -> GPUUnit:
         """Write the given fields; PreconditionFailedError if the caller saw another revision."""
-        while True:
-            unit = await self.get(command.name)
-            require_revision(unit, command.if_match)
+
+        async def make_patch(unit: GPUUnit) -> JsonObject:
             spec = changed_spec(unit, command)
             require_valid_unit(spec)
             await self._storage_locks.require_available(unit, spec.storage_mounts)
-            patch = change_patch(unit, command)
-            try:
-                return await self._objects.patch(GPU_UNITS, self._namespace, command.name, patch)
-            except kube_errors.ConflictError:
-                continue  # the status or the spec has changed since: read again
-            except kube_errors.NotFoundError:
-                raise unit_not_found_error(command.name) from None
+            return change_patch(unit, command)
+
+        return await self._units.patch(command.name, make_patch, command.if_match)
 
     async def delete(self, name: str, if_match: tuple[Revision, ...] | None = None) -> None:
         """Delete the unit with its children; PreconditionFailedError for another revision."""
-        while True:
-            preconditions = {} if if_match is None else await self._preconditions(name, if_match)
-            try:
-                return await self._objects.delete(GPU_UNITS, self._namespace, name, **preconditions)
-            except kube_errors.ConflictError:
-                continue  # the status has changed since, or another unit has the name
-            except kube_errors.NotFoundError:
-                raise unit_not_found_error(name) from None
 
-    async def _preconditions(self, name: str, if_match: tuple[Revision, ...]) -> dict[str, str]:
-        """Return uid and version of an accepted revision; Kubernetes compares no generations."""
-        meta = require_revision(await self.get(name), if_match).metadata
-        return {"uid": meta.uid, "resource_version": meta.resource_version}
+        def check(unit: GPUUnit) -> None:
+            self._units.require_revision(unit, if_match)
+
+        await self._units.delete(name, None if if_match is None else check)
 
     async def _watch_versions(self, name: str) -> AsyncGenerator[GPUUnit, None]:
         """Yield the unit now and after every change; NotFoundError when it no longer exists.
@@ -121,13 +104,13 @@ class UnitService:
         while True:
             listed = await self._objects.list(GPU_UNITS, self._namespace, selection)
             if not listed.items:
-                raise unit_not_found_error(name)
+                raise self._units.not_found_error(name)
             yield listed.items[0]
             changes = self._objects.watch(GPU_UNITS, self._namespace, name, listed.resource_version)
             async with aclosing(changes):
                 async for unit in changes:
                     if unit is None:
-                        raise unit_not_found_error(name)
+                        raise self._units.not_found_error(name)
                     yield unit
             await self._clock.sleep(WATCH_RETRY_SECONDS)
 
@@ -150,13 +133,6 @@ def is_settled(unit: GPUUnit) -> bool:
     return is_current and status.phase in SETTLED_PHASES
 
 
-def require_revision(unit: GPUUnit, if_match: tuple[Revision, ...] | None) -> GPUUnit:
-    """Return the unit; PreconditionFailedError if it is at none of the revisions."""
-    if if_match is not None and revision_of(unit.metadata) not in if_match:
-        raise PreconditionFailedError("the unit has changed since it was read")
-    return unit
-
-
 def require_valid_unit(spec: GPUUnitSpec) -> None:
     """Raise InvalidRequestError for a spec that Kubernetes would refuse."""
     problems = [
@@ -167,7 +143,3 @@ def require_valid_unit(spec: GPUUnitSpec) -> None:
     ]
     if problems:
         raise InvalidRequestError("the unit would be invalid", details=problem_details(problems))
-
-
-def unit_not_found_error(name: str) -> NotFoundError:
-    return NotFoundError(f"there is no unit {name!r}")
