@@ -29,9 +29,13 @@ class InMemoryWatch(LineStream):
 
 
 class InMemoryApi(RestClient):
-    """In-memory API that stores objects by path, and sends changes to the collections' watches."""
+    """In-memory API that stores objects by path, and sends changes to the collections' watches.
 
-    def __init__(self) -> None:
+    It can list the collections of the plural names that it is given.
+    """
+
+    def __init__(self, *plurals: str) -> None:
+        self._plurals = plurals or ("notes", "configmaps")
         self.objects: dict[str, dict[str, Any]] = {}
         self.requests: list[str] = []
         self._watches: list[InMemoryWatch] = []
@@ -91,7 +95,7 @@ class InMemoryApi(RestClient):
             return {"major": "1"}
         if path in self.objects:
             return self.objects[path]
-        if path.rpartition("/")[2] in ("notes", "configmaps"):
+        if path.rpartition("/")[2] in self._plurals:
             return self._list(path)
         raise NotFoundError("not found", status=404)
 
