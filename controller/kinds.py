@@ -5,11 +5,10 @@ from typing import Final
 from controller.runtime import Kind
 from shared.k8s.deployment import Deployment, ReplicaSet
 from shared.k8s.job import Job
-from shared.k8s.network import NetworkPolicy
+from shared.k8s.network import NetworkPolicy, Service
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
 from shared.k8s.pvc import PersistentVolumeClaim
-from shared.k8s.service import Service
 from shared.k8s.storage_class import StorageClass
 from shared.v1alpha1 import function, gpustorage, gpuunit, operation, stockpool
 from shared.v1alpha1.function import Function

@@ -8,7 +8,7 @@ import pytest
 from controller.apply.child import Child, ChildAction, make_child, next_action, was_applied_before
 from controller.gpuunit.resources.service import service_manifest
 from controller.kinds import SERVICES
-from shared.k8s.service import Service
+from shared.k8s.network import Service
 from shared.v1alpha1.reasons import UnitReason
 from tests.support.builders.gpu_units import new_unit
 

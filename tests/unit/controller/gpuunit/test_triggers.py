@@ -11,9 +11,9 @@ from controller.runtime.key import ObjectKey
 from controller.volume_users import used_pvc_names
 from shared.k8s.deployment import REVISION_ANNOTATION, ReplicaSet
 from shared.k8s.meta import ObjectMeta
+from shared.k8s.network import Service
 from shared.k8s.node import Node
 from shared.k8s.pod import Pod
-from shared.k8s.service import Service
 from shared.v1alpha1 import names
 from shared.v1alpha1.stockpool import StockPool
 from tests.support.builders.gpu_units import (
