@@ -23,6 +23,8 @@ class QueueConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def read_secret_file(path: str, config_key: str) -> str:
     """Return the content of the file that `config_key` names; raises ConfigurationError."""
+    if not path:
+        raise ConfigurationError(f"{config_key}: is required; set it to the path of a file")
     try:
         return Path(path).read_text().strip()
     except OSError as error:
