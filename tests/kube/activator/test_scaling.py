@@ -59,7 +59,7 @@ async def test_workers_scale_with_the_queue_from_zero_to_the_maximum_and_back(
     status = await functions.wait_status(name, lambda status: status.get("phase") == "Idle")
     assert not status.get("workers")
     assert status["workerCounter"] == status["settledCounter"] == 3
-    for reason, verb in (("ScaledUp", "made"), ("ScaledDown", "removed")):
+    for reason, verb in (("ScaledUp", "created"), ("ScaledDown", "deleted")):
         notes = {f"{verb} worker {name}-{number}" for number in (1, 2, 3)}
         await eventually(lambda reason=reason: notes_of(functions, reason), notes.__eq__)  # type: ignore[misc]
 
