@@ -94,19 +94,21 @@ class Process:
 
     async def stop(self) -> None:
         """Stop the process with SIGTERM, and kill it if it does not end in time."""
+        process = self._find_process()
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)  # a paused process cannot end
         try:
             async with asyncio.timeout(self.command.stop_seconds):
-                await self._wait_ended()
+                await self._wait_ended(process)
         except TimeoutError:
             await self.kill()
         self._pid_file.unlink(missing_ok=True)
 
     async def signal_and_wait(self, signal_number: signal.Signals) -> int | None:
         """Send a signal and wait for the end; return the exit code of a child, otherwise None."""
+        process = self._find_process()
         self._signal(signal_number)
-        await self._wait_ended()
+        await self._wait_ended(process)
         return self._child.returncode if self._child else None
 
     async def kill(self) -> None:
@@ -138,9 +140,15 @@ class Process:
             with suppress(psutil.NoSuchProcess):  # the process has just ended
                 process.send_signal(signal_number)
 
-    async def _wait_ended(self) -> None:
-        while self.pid is not None:  # noqa: ASYNC110 - it may be the child of another process
+    async def _wait_ended(self, process: psutil.Process | None) -> None:
+        """Wait until no thread of the process is left: until then its ports are in use.
+
+        Its marks are unreadable before that, as soon as its main thread has ended.
+        """
+        while process is not None and has_threads(process):  # noqa: ASYNC110 - no event tells it
             await asyncio.sleep(POLL_SECONDS)
+        if self._child is not None:
+            self._child.poll()  # reaps it
 
     def _find_process(self) -> psutil.Process | None:
         if self._child is not None and self._child.poll() is None:
@@ -156,6 +164,16 @@ class Process:
             read_mark(process, STATE_DIR_VARIABLE),
             read_mark(process, PROCESS_NAME_VARIABLE),
         ) == (str(self._state_dir), self.name)
+
+
+def has_threads(process: psutil.Process) -> bool:
+    """Return whether a thread of the process runs; the main thread may have ended before."""
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return process.num_threads() > 1
+        return process.is_running()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def read_mark(process: psutil.Process, key: str) -> str | None:
