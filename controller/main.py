@@ -8,13 +8,10 @@ from typing import Final
 
 from controller.config import Config
 from controller.runtime import (
-    CannotListenError,
-    ClusterUnavailableError,
+    RUN_ERRORS,
     ElectionSettingsError,
     KubeconfigError,
-    LeadershipLostError,
     Manager,
-    StopTimeoutError,
     first_error,
     install_stop_signals,
 )
@@ -30,13 +27,6 @@ PROGRAM: Final = command_line.ProgramDescription(
     description="Reconciles the custom resources of GPU Runtime with the cluster.",
     config_type=Config,
     flag_keys=("kubeconfig", "probeAddr", "metricsAddr", "logLevel"),
-)
-
-EXPECTED_ERRORS: Final = (
-    CannotListenError,
-    LeadershipLostError,
-    ClusterUnavailableError,
-    StopTimeoutError,
 )
 
 log = logging.getLogger(__name__)
@@ -66,7 +56,7 @@ async def run(config: Config) -> ExitCode:
         log.info("starting", extra={"probes": config.probe_addr.url, "version": product_version()})
         try:
             await manager.run(install_stop_signals())
-        except* EXPECTED_ERRORS as failures:
+        except* RUN_ERRORS as failures:
             log.error("failed", extra={"error": str(first_error(failures))})  # noqa: TRY400 - no bug
             code = ExitCode.FAILURE
     log.info("stopped", extra={"exitCode": int(code)})

@@ -69,7 +69,7 @@ from controller.runtime.process.lifecycle import (
     StopTimeoutError,
     SyncedRunnable,
 )
-from controller.runtime.process.manager import Manager, ManagerOptions
+from controller.runtime.process.manager import RUN_ERRORS, Manager, ManagerOptions
 from controller.runtime.process.process import first_error, install_stop_signals, new_registry
 from controller.runtime.queue.priority import Priority
 from controller.runtime.queue.ratelimit import (
@@ -83,6 +83,7 @@ from controller.runtime.queue.workqueue import WorkQueue
 from controller.runtime.subset import contains_desired
 
 __all__ = [
+    "RUN_ERRORS",
     "AlreadyExistsError",
     "Cache",
     "CannotListenError",

@@ -20,6 +20,7 @@ from controller.runtime.cache.writer import Writer
 from controller.runtime.client.client import Client
 from controller.runtime.client.connect import open_client
 from controller.runtime.client.connection_monitor import (
+    ClusterUnavailableError,
     ConnectionMonitor,
     VersionCheck,
     accept_any_version,
@@ -27,9 +28,11 @@ from controller.runtime.client.connection_monitor import (
 from controller.runtime.client.kind import Kind
 from controller.runtime.client.objects import Object
 from controller.runtime.clock import Clock, SystemClock, TimerClock
+from controller.runtime.errors import CannotListenError
 from controller.runtime.events.recorder import EventRecorder
 from controller.runtime.key import ObjectKey
 from controller.runtime.leader.factory import ElectorDependencies, LeaderElection, create_elector
+from controller.runtime.leader.rules import LeadershipLostError
 from controller.runtime.loop.loop_factory import LoopFactory
 from controller.runtime.process.controller_builder import ControllerBuilder
 from controller.runtime.process.lifecycle import (
@@ -38,6 +41,7 @@ from controller.runtime.process.lifecycle import (
     Lifecycle,
     LifecycleComponents,
     Runnable,
+    StopTimeoutError,
     SyncedRunnable,
 )
 from controller.runtime.process.probes import ProbeServer
@@ -72,6 +76,14 @@ class ManagerOptions:
 
 
 DEFAULT_OPTIONS: Final = ManagerOptions()
+
+# The errors of `Manager.run`, some of them in a group: a program logs the error and exits.
+RUN_ERRORS: Final = (
+    CannotListenError,
+    ClusterUnavailableError,
+    LeadershipLostError,
+    StopTimeoutError,
+)
 
 
 class Manager:
@@ -179,8 +191,8 @@ class Manager:
     async def run(self, stop: asyncio.Event) -> None:
         """Run everything until `stop` is set.
 
-        Raises LeadershipLostError, StopTimeoutError or, in a group, ClusterUnavailableError and
-        CannotListenError; IncompleteControllerError before anything starts.
+        Raises the RUN_ERRORS, some of them in a group; IncompleteControllerError before anything
+        starts.
         """
         loops = [controller.loop for controller in self._controllers.values()]
         self._caches.seal()
