@@ -10,7 +10,7 @@ import hashlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +115,11 @@ class Process:
         """Kill the process with SIGKILL, and wait for its end."""
         await self.signal_and_wait(signal.SIGKILL)
 
-    def pause(self) -> None:
+    async def pause(self) -> None:
+        """Stop the process until `resume`; a loaded machine delivers the signal a little later."""
+        process = self._find_process()
         self._signal(signal.SIGSTOP)
+        await wait_while(lambda: process is not None and is_running(process))
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
@@ -145,8 +148,7 @@ class Process:
 
         Its marks are unreadable before that, as soon as its main thread has ended.
         """
-        while process is not None and has_threads(process):  # noqa: ASYNC110 - no event tells it
-            await asyncio.sleep(POLL_SECONDS)
+        await wait_while(lambda: process is not None and has_threads(process))
         if self._child is not None:
             self._child.poll()  # reaps it
 
@@ -174,6 +176,20 @@ def has_threads(process: psutil.Process) -> bool:
         return process.is_running()
     except psutil.NoSuchProcess:
         return False
+
+
+def is_running(process: psutil.Process) -> bool:
+    """Return whether the process has threads, and no signal has stopped it."""
+    try:
+        return has_threads(process) and process.status() != psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def wait_while(condition: Callable[[], bool]) -> None:
+    """Wait while a condition holds that no event reports, such as the end of another's child."""
+    while condition():  # noqa: ASYNC110 - see above
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def read_mark(process: psutil.Process, key: str) -> str | None:

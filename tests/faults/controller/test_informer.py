@@ -88,7 +88,7 @@ async def kill_etcd_process(plane: ControlPlane) -> None:
 
 async def pause_server(plane: ControlPlane) -> None:
     impatient = AdminClient(plane.layout.server_url, plane.layout.pki_dir, timeout=2.0)
-    plane.kube_apiserver.pause()
+    await plane.kube_apiserver.pause()
     with pytest.raises(TimeoutError):
         await impatient.get("/readyz")
     plane.kube_apiserver.resume()

@@ -46,7 +46,7 @@ async def test_a_paused_api_server_does_not_respond_until_it_is_resumed(
     short_timeout_client = type(control_plane.admin)(
         control_plane.layout.server_url, control_plane.layout.pki_dir, timeout=0.5
     )
-    control_plane.kube_apiserver.pause()
+    await control_plane.kube_apiserver.pause()
     try:
         with pytest.raises(TimeoutError):
             await short_timeout_client.get(config_map)

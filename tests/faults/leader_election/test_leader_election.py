@@ -49,7 +49,7 @@ async def kill(leader: CandidateProcess) -> None:
 
 
 async def pause(leader: CandidateProcess) -> None:
-    leader.process.pause()
+    await leader.process.pause()
 
 
 async def resume(leader: CandidateProcess) -> None:

@@ -28,7 +28,7 @@ async def start(plane: ControlPlane) -> None:
 
 
 async def pause(plane: ControlPlane) -> None:
-    plane.kube_apiserver.pause()
+    await plane.kube_apiserver.pause()
 
 
 async def resume(plane: ControlPlane) -> None:

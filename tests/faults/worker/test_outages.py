@@ -147,7 +147,7 @@ async def test_invocations_are_finished_although_the_queue_has_an_outage(
             nats_server.process.start()
             await nats_server.wait_ready()
         else:
-            nats_server.process.pause()
+            await nats_server.process.pause()
             await asyncio.sleep(ACK_WAIT_SECONDS * 1.5)  # the outage itself, not a wait for its end
             nats_server.process.resume()
         await harness.wait_finished()
